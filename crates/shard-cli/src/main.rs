@@ -1,0 +1,2 @@
+//! Shard.
+fn main() {}
