@@ -14,6 +14,7 @@ mod message;
 mod model;
 mod permission;
 mod render;
+mod rule;
 pub mod time;
 mod usage;
 mod wire;
@@ -29,13 +30,14 @@ pub use id::{
 };
 pub use job::{JobSnapshot, JobState, JobStrategy, RunSnapshot, RunState, RunUsage};
 pub use message::{ContentBlock, Image, ImageTag, Message, Role, ToolResultContent};
-pub use model::{Cost, ModelDescriptor, ReasoningLevel};
+pub use model::{Cost, ModelDescriptor, ModelSpec, ReasoningLevel};
 pub use permission::{
     ChoiceIntent, DetailFormat, PermissionChoice, PermissionDecision, PermissionDetail,
 };
 pub use render::{
     Hunk, HunkLine, LineKind, ListedPath, Pair, PathKind, RenderDescriptor, Tone, TreeNode,
 };
+pub use rule::{Rule, RuleAction};
 pub use usage::Usage;
 pub use wire::ErrorCode;
 

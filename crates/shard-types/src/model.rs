@@ -42,3 +42,25 @@ pub struct ReasoningLevel {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }
+
+/// What Shard knows of a model: from the configuration, or from the provider's own list.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct ModelSpec {
+    /// The model's name at the provider.
+    pub id: String,
+    /// How many tokens fit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_window: Option<u64>,
+    /// How many tokens one answer may have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_output_tokens: Option<u64>,
+    /// Whether it takes pictures.
+    #[serde(default)]
+    pub images: bool,
+    /// Names of its reasoning efforts, from least to most; empty when it has none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasoning: Vec<String>,
+    /// Its prices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
+}
