@@ -1,1 +1,18 @@
-//! Placeholder.
+//! The session file: an append-only record of one conversation (floor L1).
+//!
+//! Owns the file format's rules: one entry a line, one writer at a time, nothing rewritten.
+//! Agents write through [`SessionFile`]; anybody may read through [`load`]. What the entries mean
+//! to a model is not its business.
+//!
+//! Durability: [`SessionFile::append`] returns once the row is handed to the kernel, so that it
+//! survives the death of the process; [`Syncer::sync`] makes it survive the machine's.
+
+mod error;
+mod file;
+mod load;
+mod locate;
+
+pub use error::SessionError;
+pub use file::{SessionFile, Syncer};
+pub use load::{Damage, Header, Loaded, load};
+pub use locate::{SessionRef, by_id, latest};

@@ -1,0 +1,214 @@
+//! The writer of a session.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use shard_types::{EntryBody, EntryId, SessionEntry, time};
+
+use crate::load::{self, Loaded};
+use crate::{Header, SessionError};
+
+/// The one writer of a session. Holds the file's lock for as long as it lives.
+#[derive(Debug)]
+pub struct SessionFile {
+    path: PathBuf,
+    file: Arc<File>,
+    head: Option<EntryId>,
+    /// Where the next row starts.
+    length: u64,
+    fresh: Arc<AtomicBool>,
+}
+
+impl SessionFile {
+    /// Starts a session, making its folder (0700) and its file (0600).
+    ///
+    /// # Errors
+    /// When the file exists already, or cannot be made.
+    pub fn create(path: &Path, header: &Header) -> Result<Self, SessionError> {
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let io = |action| {
+            move |source| SessionError::Io {
+                action,
+                path: path.to_owned(),
+                source,
+            }
+        };
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)
+            .map_err(io("make the folder of"))?;
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create_new(true).mode(0o600);
+        let file = options.open(path).map_err(io("create"))?;
+        lock(&file, path)?;
+        let mut session = Self {
+            path: path.to_owned(),
+            file: Arc::new(file),
+            head: None,
+            length: 0,
+            fresh: Arc::new(AtomicBool::new(true)),
+        };
+        if let Err(error) = session.append(EntryBody::Checkpoint(header.clone().into())) {
+            // A session without a header could never be opened again.
+            _ = std::fs::remove_file(path);
+            return Err(error);
+        }
+        Ok(session)
+    }
+
+    /// Takes up a session, and reads what it holds. A torn last line is ended with a newline, so
+    /// that what follows stands on lines of its own; it is never removed.
+    ///
+    /// # Errors
+    /// [`SessionError::InUse`] while another process writes it, [`SessionError::Corrupt`] when it
+    /// has no header.
+    pub fn open(path: &Path) -> Result<(Self, Loaded), SessionError> {
+        let io = |action| {
+            move |source| SessionError::Io {
+                action,
+                path: path.to_owned(),
+                source,
+            }
+        };
+        let mut file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .open(path)
+            .map_err(io("open"))?;
+        lock(&file, path)?;
+        let loaded = load::read(&file, path)?;
+        let length = file.seek(SeekFrom::End(0)).map_err(io("read"))?;
+        let mut session = Self {
+            path: path.to_owned(),
+            file: Arc::new(file),
+            head: loaded.entries.last().map(|entry| entry.id.clone()),
+            length,
+            fresh: Arc::new(AtomicBool::new(false)),
+        };
+        if loaded.torn {
+            session.write(b"\n")?;
+        }
+        Ok((session, loaded))
+    }
+
+    /// Where the session stands.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Appends a row under an id of its own.
+    ///
+    /// # Errors
+    /// As [`append_as`](Self::append_as).
+    pub fn append(&mut self, body: EntryBody) -> Result<SessionEntry, SessionError> {
+        self.append_as(EntryId::generate(), body)
+    }
+
+    /// Appends a row under a given id. When it returns, the row outlives this process.
+    ///
+    /// # Errors
+    /// When the row could not be written whole, for instance on a full disk. What had been
+    /// written of it is taken back, and the session is as it was.
+    pub fn append_as(
+        &mut self,
+        id: EntryId,
+        body: EntryBody,
+    ) -> Result<SessionEntry, SessionError> {
+        let entry = SessionEntry {
+            id,
+            parent_id: self.head.clone(),
+            timestamp: time::now_ms(),
+            body,
+        };
+        let mut line =
+            serde_json::to_vec(&entry).map_err(|error| self.failed("write to", error.into()))?;
+        line.push(b'\n');
+        self.write(&line)?;
+        self.head = Some(entry.id.clone());
+        Ok(entry)
+    }
+
+    /// A handle that makes what is written so far survive a power cut, from any thread.
+    #[must_use]
+    pub fn syncer(&self) -> Syncer {
+        Syncer {
+            path: self.path.clone(),
+            file: Arc::clone(&self.file),
+            fresh: Arc::clone(&self.fresh),
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), SessionError> {
+        match (&*self.file).write_all(bytes) {
+            Ok(()) => {
+                self.length += bytes.len() as u64;
+                Ok(())
+            }
+            Err(error) => {
+                // Half a row would be damage. If even this fails, the next open ends the row.
+                _ = self.file.set_len(self.length);
+                Err(self.failed("write to", error))
+            }
+        }
+    }
+
+    fn failed(&self, action: &'static str, source: io::Error) -> SessionError {
+        SessionError::Io {
+            action,
+            path: self.path.clone(),
+            source,
+        }
+    }
+}
+
+fn lock(file: &File, path: &Path) -> Result<(), SessionError> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => Err(SessionError::InUse {
+            path: path.to_owned(),
+        }),
+        Err(TryLockError::Error(source)) => Err(SessionError::Io {
+            action: "lock",
+            path: path.to_owned(),
+            source,
+        }),
+    }
+}
+
+/// Brings a session's rows to the disk itself. Blocking, so not for an event loop.
+#[derive(Debug, Clone)]
+pub struct Syncer {
+    path: PathBuf,
+    file: Arc<File>,
+    fresh: Arc<AtomicBool>,
+}
+
+impl Syncer {
+    /// Waits until everything that was appended before the call is on the disk; for a new file,
+    /// its name in the folder too.
+    ///
+    /// # Errors
+    /// When the disk says so.
+    pub fn sync(&self) -> Result<(), SessionError> {
+        let failed = |source| SessionError::Io {
+            action: "sync",
+            path: self.path.clone(),
+            source,
+        };
+        self.file.sync_data().map_err(failed)?;
+        if self.fresh.load(Ordering::Acquire) {
+            let folder = self.path.parent().unwrap_or(Path::new("."));
+            File::open(folder)
+                .and_then(|folder| folder.sync_all())
+                .map_err(failed)?;
+            self.fresh.store(false, Ordering::Release);
+        }
+        Ok(())
+    }
+}
