@@ -1,0 +1,170 @@
+//! A request as it reached the scripted model, with views that hide the provider's format.
+
+use serde_json::Value;
+
+/// Whose wire format a request speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Provider {
+    /// OpenAI chat completions, and every server that copies them.
+    OpenAi,
+    /// Anthropic Messages.
+    Anthropic,
+}
+
+/// One request to the scripted model.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The HTTP method.
+    pub method: String,
+    /// The path, with its query.
+    pub path: String,
+    /// Names in lower case, in the order in which they came.
+    pub headers: Vec<(String, String)>,
+    /// The body; null when there was none, a string when it was no JSON.
+    pub body: Value,
+}
+
+impl Request {
+    /// The format of a chat request; none for anything else.
+    #[must_use]
+    pub fn provider(&self) -> Option<Provider> {
+        let path = self.path.split('?').next().unwrap_or_default();
+        match (self.method.as_str(), path) {
+            ("POST", "/v1/chat/completions") => Some(Provider::OpenAi),
+            ("POST", "/v1/messages") => Some(Provider::Anthropic),
+            _ => None,
+        }
+    }
+
+    /// The first header of that name, which is given in lower case.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(key, _)| key == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// The model that is asked for, without a provider's name.
+    #[must_use]
+    pub fn model(&self) -> &str {
+        self.body["model"].as_str().unwrap_or_default()
+    }
+
+    /// The messages as they stand in the body.
+    #[must_use]
+    pub fn messages(&self) -> &[Value] {
+        items(&self.body["messages"])
+    }
+
+    /// The system prompt; several parts are joined by line breaks.
+    #[must_use]
+    pub fn system(&self) -> String {
+        let is_system =
+            |message: &&Value| matches!(message["role"].as_str(), Some("system" | "developer"));
+        let mut parts = vec![plain(&self.body["system"])];
+        parts.extend(
+            self.messages()
+                .iter()
+                .filter(is_system)
+                .map(|message| plain(&message["content"])),
+        );
+        parts.retain(|part| !part.is_empty());
+        parts.join("\n")
+    }
+
+    /// The names of the tools that are offered, in order.
+    #[must_use]
+    pub fn tools(&self) -> Vec<&str> {
+        let tools = items(&self.body["tools"]).iter();
+        tools
+            .filter_map(|tool| tool.get("function").unwrap_or(tool)["name"].as_str())
+            .collect()
+    }
+
+    /// What the user says, one text for each message that has any; tool results are left out.
+    #[must_use]
+    pub fn user_texts(&self) -> Vec<String> {
+        let users = self.messages().iter().filter(|m| m["role"] == "user");
+        users
+            .map(|message| own_text(&message["content"]))
+            .filter(|text| !text.is_empty())
+            .collect()
+    }
+
+    /// What the assistant said, one text for each message that has any.
+    #[must_use]
+    pub fn assistant_texts(&self) -> Vec<String> {
+        let turns = self.messages().iter().filter(|m| m["role"] == "assistant");
+        turns
+            .map(|message| own_text(&message["content"]))
+            .filter(|text| !text.is_empty())
+            .collect()
+    }
+
+    /// The tool calls in the history: id and name, in order.
+    #[must_use]
+    pub fn tool_calls(&self) -> Vec<(String, String)> {
+        let mut calls = Vec::new();
+        for message in self.messages() {
+            for call in items(&message["tool_calls"]) {
+                calls.push((owned(&call["id"]), owned(&call["function"]["name"])));
+            }
+            for block in blocks(message, "tool_use") {
+                calls.push((owned(&block["id"]), owned(&block["name"])));
+            }
+        }
+        calls
+    }
+
+    /// The tool results in the history: id of the call and text, in order.
+    #[must_use]
+    pub fn tool_results(&self) -> Vec<(String, String)> {
+        let mut results = Vec::new();
+        for message in self.messages() {
+            if message["role"] == "tool" {
+                results.push((owned(&message["tool_call_id"]), plain(&message["content"])));
+            }
+            for block in blocks(message, "tool_result") {
+                results.push((owned(&block["tool_use_id"]), plain(&block["content"])));
+            }
+        }
+        results
+    }
+}
+
+/// The elements of an array; none for anything else.
+pub(super) fn items(value: &Value) -> &[Value] {
+    value.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+/// The content blocks of one type.
+pub(super) fn blocks<'a>(message: &'a Value, kind: &'a str) -> impl Iterator<Item = &'a Value> {
+    let content = items(&message["content"]).iter();
+    content.filter(move |block| block["type"] == kind)
+}
+
+fn owned(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+/// The text of a string or of `text` blocks, joined without a separator.
+fn own_text(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        other => items(other)
+            .iter()
+            .filter(|block| block["type"] == "text")
+            .filter_map(|block| block["text"].as_str())
+            .collect(),
+    }
+}
+
+/// The text of a string or of blocks, a line break between blocks.
+fn plain(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        other => {
+            let texts = items(other).iter().filter_map(|part| part["text"].as_str());
+            texts.collect::<Vec<_>>().join("\n")
+        }
+    }
+}
