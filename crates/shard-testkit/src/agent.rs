@@ -246,6 +246,7 @@ impl AgentProcess {
                 self.stderr.tail()
             );
         };
+        assert_eq!(self.messages.broken(), None, "a line that is no message");
         status.unwrap_or_else(|error| panic!("cannot wait for the agent: {error}"))
     }
 

@@ -78,10 +78,6 @@ impl Collected {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn bytes(&self) -> Vec<u8> {
-        self.lock().clone()
-    }
-
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.lock()).into_owned()
     }

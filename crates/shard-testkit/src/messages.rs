@@ -81,7 +81,7 @@ impl Messages {
         });
         let in_time = tokio::time::timeout(deadline, looking).await.is_ok();
         let state = self.0.borrow();
-        if found {
+        if found && state.broken.is_none() {
             return Ok((Mark(next), state.messages[next - 1].clone()));
         }
         let why = match &state.broken {
@@ -90,6 +90,11 @@ impl Messages {
             None => format!("it did not come within {deadline:?}"),
         };
         Err(format!("{why}\n{}", state.tail()))
+    }
+
+    /// The first line that was no message.
+    pub(crate) fn broken(&self) -> Option<String> {
+        self.0.borrow().broken.clone()
     }
 
     pub(crate) fn tail(&self) -> String {

@@ -55,8 +55,8 @@ impl ScriptedModel {
         Self::run(Script::List(replies.into_iter().map(Into::into).collect()))
     }
 
-    /// Starts a model that asks a closure for each reply. It runs on the server's thread; a panic
-    /// in it is a violation.
+    /// Starts a model that asks a closure for each reply. It runs on the server's thread, so it
+    /// must not block (a [`hold`] waits); a panic in it is a violation.
     #[must_use]
     pub fn answering(closure: impl FnMut(&Request) -> Reply + Send + 'static) -> Self {
         Self::run(Script::Closure(Box::new(closure)))

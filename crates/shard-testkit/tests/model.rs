@@ -9,6 +9,8 @@ use shard_testkit::{
 };
 
 fn client() -> reqwest::Client {
+    // The client insists on a provider, though it speaks plain HTTP here.
+    let _installed_before = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder().no_proxy().build().unwrap()
 }
 
@@ -235,9 +237,14 @@ async fn a_reply_waits_at_a_gate_and_the_server_sees_the_client_go() {
     assert!(!model.is_client_gone(0));
     drop(response);
     model.client_gone(0).await;
-    let waiting = tokio::time::timeout(Duration::from_millis(50), post(&model, Provider::OpenAi));
-    assert!(waiting.await.is_err(), "a silent hold sends no head");
-    gate.reached_times(2).await;
+    let mut waiting = Box::pin(post(&model, Provider::OpenAi));
+    tokio::select! {
+        _ = &mut waiting => panic!("a silent hold sent a head"),
+        () = gate.reached_times(2) => {}
+    }
+    let a_moment = tokio::time::timeout(Duration::from_millis(50), &mut waiting);
+    assert!(a_moment.await.is_err(), "a silent hold sent a head");
+    drop(waiting);
     model.client_gone(1).await;
 }
 
@@ -285,14 +292,13 @@ async fn a_panic_of_the_script_is_a_violation() {
     );
 }
 
-#[test]
-fn a_violation_fails_the_test_that_drops_the_model() {
-    let runtime = tokio::runtime::Runtime::new();
-    let dropped = std::thread::spawn(move || {
+#[tokio::test]
+async fn a_violation_fails_the_test_that_drops_the_model() {
+    let test = tokio::spawn(async {
         let model = ScriptedModel::start([reply![]; 0]);
-        runtime.unwrap().block_on(post(&model, Provider::OpenAi));
+        post(&model, Provider::OpenAi).await;
     });
-    let panic = dropped.join().unwrap_err();
+    let panic = test.await.unwrap_err().into_panic();
     let text = panic.downcast_ref::<String>().unwrap();
     assert!(text.contains("no reply scripted for request 0"), "{text}");
 }

@@ -2,6 +2,7 @@
 //! alive, and a grip on the TCP stream itself.
 
 use std::io;
+use std::time::Instant;
 
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -47,6 +48,7 @@ impl Connection {
             path,
             headers,
             body: parse(&bytes),
+            arrived: Instant::now(),
         }))
     }
 

@@ -1,5 +1,7 @@
 //! A request as it reached the scripted model, with views that hide the provider's format.
 
+use std::time::Instant;
+
 use serde_json::Value;
 
 /// Whose wire format a request speaks.
@@ -22,6 +24,8 @@ pub struct Request {
     pub headers: Vec<(String, String)>,
     /// The body; null when there was none, a string when it was no JSON.
     pub body: Value,
+    /// When it had come as a whole.
+    pub arrived: Instant,
 }
 
 impl Request {
@@ -41,6 +45,12 @@ impl Request {
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(key, _)| key == name);
         found.map(|(_, value)| value.as_str())
+    }
+
+    /// Whether the client wants the connection closed after the answer.
+    pub(super) fn wants_close(&self) -> bool {
+        let connection = self.header("connection").unwrap_or_default();
+        connection.eq_ignore_ascii_case("close")
     }
 
     /// The model that is asked for, without a provider's name.

@@ -69,11 +69,6 @@ impl Shared {
         (number, reply)
     }
 
-    fn ended(&self, number: usize, end: End) {
-        self.log
-            .send_modify(|log| log.chats[number].end = Some(end));
-    }
-
     fn model_list(&self) -> Value {
         let entry = |id: &String| json!({"id": id, "object": "model", "type": "model", "display_name": id, "created": 1_700_000_000});
         let data: Vec<Value> = self.models.iter().map(entry).collect();
@@ -106,34 +101,49 @@ pub(super) async fn serve(
 /// Answers the requests of one connection, one after the other.
 async fn converse(mut connection: Connection, shared: &Shared) -> io::Result<()> {
     while let Some(request) = connection.next_request().await? {
-        let Some(provider) = request.provider() else {
-            answer_other(request, shared, &mut connection).await?;
-            continue;
+        let close = request.wants_close();
+        let after = match request.provider() {
+            Some(provider) => answer_chat(provider, request, shared, &mut connection).await?,
+            None => answer_other(request, shared, &mut connection).await?,
         };
-        let (number, reply) = shared.accept(provider, &request);
-        let played = play(provider, &request, reply, shared, &mut connection).await;
-        let after = played.inspect_err(|_| shared.ended(number, End::ClientGone))?;
-        if after == After::Close {
-            drop(connection);
-            shared.ended(number, End::Played);
+        if close || after == After::Close {
             return Ok(());
         }
-        shared.ended(number, End::Played);
     }
     Ok(())
+}
+
+async fn answer_chat(
+    provider: Provider,
+    request: Request,
+    shared: &Shared,
+    connection: &mut Connection,
+) -> io::Result<After> {
+    let (number, reply) = shared.accept(provider, &request);
+    let played = play(provider, &request, reply, shared, connection).await;
+    let end = match &played {
+        Ok(_) => End::Played,
+        Err(_) => End::ClientGone,
+    };
+    shared
+        .log
+        .send_modify(|log| log.chats[number].end = Some(end));
+    played
 }
 
 async fn answer_other(
     request: Request,
     shared: &Shared,
     connection: &mut Connection,
-) -> io::Result<()> {
+) -> io::Result<After> {
     let path = request.path.split('?').next().unwrap_or_default();
     let is_list = request.method == "GET" && path == "/v1/models";
     shared.log.send_modify(|log| log.others.push(request));
     if is_list {
-        connection.respond(200, None, &shared.model_list()).await
+        let list = shared.model_list();
+        connection.respond(200, None, &list).await?;
     } else {
-        connection.respond(404, None, &error(404).to_body()).await
+        connection.respond(404, None, &error(404).to_body()).await?;
     }
+    Ok(After::Keep)
 }
