@@ -39,8 +39,8 @@ impl Output {
 pub async fn run_cli(home: &Home, args: &[&str], stdin: Option<&[u8]>) -> Output {
     let input = stdin.map_or_else(Stdio::null, |_| Stdio::piped());
     let mut child = child::spawn(home, args, input);
-    let (stdout, out_task) = Collected::from(child.stdout.take().unwrap_or_else(|| no_pipe()));
-    let (stderr, err_task) = Collected::from(child.stderr.take().unwrap_or_else(|| no_pipe()));
+    let (stdout, out_task) = Collected::from(child.stdout.take().unwrap_or_else(no_pipe));
+    let (stderr, err_task) = Collected::from(child.stderr.take().unwrap_or_else(no_pipe));
     let pipe = child.stdin.take();
     let feed = async {
         if let (Some(mut pipe), Some(bytes)) = (pipe, stdin) {

@@ -1,5 +1,7 @@
 //! The scripted model as a client sees it.
 
+#![expect(clippy::unwrap_used, reason = "it is how these tests fail")]
+
 use std::time::Duration;
 
 use serde_json::{Value, json};

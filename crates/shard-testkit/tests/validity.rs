@@ -1,5 +1,7 @@
 //! What the scripted model refuses, as a strict provider would.
 
+#![expect(clippy::unwrap_used, reason = "it is how these tests fail")]
+
 use serde_json::{Value, json};
 use shard_testkit::{Provider, ScriptedModel, reply, thinking};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -13,14 +15,14 @@ async fn send(model: &ScriptedModel, provider: Provider, body: &Value) -> (u16, 
     };
     let body = body.to_string();
     let head = format!(
-        "POST {path} HTTP/1.1\r\nanthropic-version: x\r\ncontent-length: {}\r\n\r\n",
+        "POST {path} HTTP/1.1\r\nanthropic-version: x\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
         body.len()
     );
     let mut stream = TcpStream::connect(model.address()).await.unwrap();
     stream.write_all((head + &body).as_bytes()).await.unwrap();
-    let mut answer = vec![0; 12];
-    stream.read_exact(&mut answer).await.unwrap();
-    let status = std::str::from_utf8(&answer[9..]).unwrap().parse().unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    let status = answer[9..12].parse().unwrap();
     (status, model.take_violations())
 }
 
@@ -45,197 +47,207 @@ async fn check(provider: Provider, cases: Vec<(Value, &[&str])>) {
     }
 }
 
-#[tokio::test]
-async fn openai_histories() {
-    let user = json!({"role": "user", "content": "Hello"});
-    let call = |id: &str| json!({"id": id, "type": "function", "function": {"name": "ls", "arguments": "{}"}});
-    let calls = |ids: &[&str]| {
-        let calls: Vec<Value> = ids.iter().map(|id| call(id)).collect();
-        json!({"role": "assistant", "content": null, "tool_calls": calls})
-    };
-    let result = |id: &str| json!({"role": "tool", "tool_call_id": id, "content": ""});
-    let mut bad_arguments = calls(&["a"]);
-    bad_arguments["tool_calls"][0]["function"]["arguments"] = "{\"path".into();
-    let mut object_arguments = calls(&["a"]);
-    object_arguments["tool_calls"][0]["function"]["arguments"] = json!({});
-    let said = |text: Value| json!({"role": "assistant", "content": text});
-    let blank_part = json!([{"type": "text", "text": " "}]);
+type Histories = Vec<(Value, &'static [&'static str])>;
 
-    let pairs: Vec<(Value, &[&str])> = vec![
-        (
-            json!([user, calls(&["a", "b"]), result("b"), result("a")]),
-            &[],
-        ),
-        (
-            json!([
-                user,
-                calls(&["a"]),
-                result("a"),
-                user,
-                calls(&["a"]),
-                result("a")
-            ]),
-            &[],
-        ),
-        (json!([user, calls(&["a"])]), &["call \"a\" has no result"]),
-        (
-            json!([user, calls(&["a"]), user, result("a")]),
-            &["call \"a\" has no result", "result \"a\" answers no call"],
-        ),
-        (
-            json!([user, calls(&["a"]), result("a"), result("a")]),
-            &["\"a\" has 2 results"],
-        ),
-        (
-            json!([user, calls(&["a"]), result("a"), result("x")]),
-            &["\"x\" answers no call"],
-        ),
-        (json!([user, result("x")]), &["\"x\" answers no call"]),
-        (
-            json!([user, calls(&["a", "a"]), result("a")]),
-            &["two tool calls have the id"],
-        ),
-        (
-            json!([user, calls(&[""]), result("")]),
-            &["a tool call has no id"],
-        ),
-        (
-            json!([user, bad_arguments, result("a")]),
-            &["no JSON object in a string"],
-        ),
-        (
-            json!([user, object_arguments, result("a")]),
-            &["no JSON object in a string"],
-        ),
-        (
-            json!([user, calls(&[])]),
-            &["assistant without content", "`tool_calls` is empty"],
-        ),
-        (
-            json!([user, said(Value::Null), user]),
-            &["assistant without content"],
-        ),
-        (
-            json!([user, said("\n".into()), user]),
-            &["text of the assistant is blank"],
-        ),
-        (
-            json!([{"role": "user", "content": blank_part}]),
-            &["a text part of the user is blank"],
-        ),
-        (
-            json!([{"role": "user", "content": []}]),
-            &["content of the user is empty"],
-        ),
-        (
-            json!([{"role": "robot", "content": "x"}]),
-            &["unknown role"],
-        ),
-        (json!([]), &["`messages` is empty"]),
-    ];
-    let bodies = pairs
+async fn check_openai(histories: Histories) {
+    let bodies = histories
         .into_iter()
         .map(|(messages, faults)| (openai(messages), faults));
     check(Provider::OpenAi, bodies.collect()).await;
 }
 
-#[tokio::test]
-async fn anthropic_histories() {
-    let user = |content: Value| json!({"role": "user", "content": content});
-    let said = |content: Value| json!({"role": "assistant", "content": content});
-    let hello = user("Hello".into());
-    let text = |text: &str| json!({"type": "text", "text": text});
-    let call = |id: &str| json!({"type": "tool_use", "id": id, "name": "ls", "input": {}});
-    let result = |id: &str| json!({"type": "tool_result", "tool_use_id": id});
-    let blank_inside = json!({"type": "tool_result", "tool_use_id": "a", "content": [text("")]});
-    let broken_input = json!({"type": "tool_use", "id": "a", "name": "ls", "input": "{"});
-    let unsigned = json!({"type": "thinking", "thinking": "hm", "signature": ""});
-
-    let pairs: Vec<(Value, &[&str])> = vec![
-        (
-            json!([
-                hello,
-                said(json!([call("a"), call("b")])),
-                user(json!([result("a"), result("b"), text("Go on")]))
-            ]),
-            &[],
-        ),
-        (
-            json!([hello, said(json!([call("a")])), hello]),
-            &["call \"a\" has no result"],
-        ),
-        (
-            json!([
-                hello,
-                said(json!([call("a")])),
-                hello,
-                said("x".into()),
-                user(json!([result("a")]))
-            ]),
-            &["call \"a\" has no result", "result \"a\" answers no call"],
-        ),
-        (
-            json!([
-                hello,
-                said(json!([call("a")])),
-                user(json!([result("a"), result("a")]))
-            ]),
-            &["\"a\" has 2 results"],
-        ),
-        (
-            json!([user(json!([result("x")]))]),
-            &["\"x\" answers no call"],
-        ),
-        (
-            json!([
-                hello,
-                said(json!([call("a")])),
-                user(json!([text("so"), result("a")]))
-            ]),
-            &["a tool result stands after another block"],
-        ),
-        (
-            json!([hello, said(json!([call("a")])), user(json!([blank_inside]))]),
-            &["a text block is blank"],
-        ),
-        (
-            json!([
-                hello,
-                said(json!([broken_input])),
-                user(json!([result("a")]))
-            ]),
-            &["is no object"],
-        ),
-        (
-            json!([hello, said(json!([unsigned])), hello]),
-            &["has no signature"],
-        ),
-        (
-            json!([hello, said(json!([text("")])), hello]),
-            &["a text block is blank"],
-        ),
-        (json!([user(" ".into())]), &["the text is blank"]),
-        (
-            json!([hello, said(json!([])), hello]),
-            &["the content is empty"],
-        ),
-        (
-            json!([said("x".into()), hello, said("x".into())]),
-            &["\"assistant\", user was due"],
-        ),
-        (
-            json!([hello, hello, hello]),
-            &["message 1 is of role \"user\""],
-        ),
-        (
-            json!([hello, said("x".into())]),
-            &["the last message is not the user's"],
-        ),
-    ];
-    let bodies = pairs
+async fn check_anthropic(histories: Histories) {
+    let bodies = histories
         .into_iter()
         .map(|(messages, faults)| (anthropic(messages), faults));
     check(Provider::Anthropic, bodies.collect()).await;
+}
+
+fn user(content: impl Into<Value>) -> Value {
+    json!({"role": "user", "content": content.into()})
+}
+
+fn said(content: impl Into<Value>) -> Value {
+    json!({"role": "assistant", "content": content.into()})
+}
+
+fn text(text: &str) -> Value {
+    json!({"type": "text", "text": text})
+}
+
+/// OpenAI's form of calls without words.
+fn calls(ids: &[&str]) -> Value {
+    let call = |id: &&str| json!({"id": id, "type": "function", "function": {"name": "ls", "arguments": "{}"}});
+    let calls: Vec<Value> = ids.iter().map(call).collect();
+    json!({"role": "assistant", "content": null, "tool_calls": calls})
+}
+
+/// OpenAI's form of a result.
+fn answer(id: &str) -> Value {
+    json!({"role": "tool", "tool_call_id": id, "content": ""})
+}
+
+/// Anthropic's form of calls without words.
+fn uses(ids: &[&str]) -> Value {
+    let call = |id: &&str| json!({"type": "tool_use", "id": id, "name": "ls", "input": {}});
+    said(ids.iter().map(call).collect::<Vec<Value>>())
+}
+
+/// Anthropic's form of a result.
+fn result(id: &str) -> Value {
+    json!({"type": "tool_result", "tool_use_id": id})
+}
+
+#[tokio::test]
+async fn openai_pairs() {
+    let hi = user("Hello");
+    check_openai(vec![
+        (
+            json!([hi, calls(&["a", "b"]), answer("b"), answer("a")]),
+            &[],
+        ),
+        (
+            json!([
+                hi,
+                calls(&["a"]),
+                answer("a"),
+                hi,
+                calls(&["a"]),
+                answer("a")
+            ]),
+            &[],
+        ),
+        (json!([hi, calls(&["a"])]), &["call \"a\" has no result"]),
+        (
+            json!([hi, calls(&["a"]), hi, answer("a")]),
+            &["call \"a\" has no result", "result \"a\" answers no call"],
+        ),
+        (
+            json!([hi, calls(&["a"]), answer("a"), answer("a")]),
+            &["\"a\" has 2 results"],
+        ),
+        (
+            json!([hi, calls(&["a"]), answer("a"), answer("x")]),
+            &["\"x\" answers no call"],
+        ),
+        (json!([hi, answer("x")]), &["\"x\" answers no call"]),
+        (
+            json!([hi, calls(&["a", "a"]), answer("a")]),
+            &["two tool calls have the id"],
+        ),
+        (
+            json!([hi, calls(&[""]), answer("")]),
+            &["a tool call has no id"],
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn openai_contents() {
+    let hi = user("Hello");
+    let with_arguments = |arguments: Value| {
+        let mut message = calls(&["a"]);
+        message["tool_calls"][0]["function"]["arguments"] = arguments;
+        json!([hi, message, answer("a")])
+    };
+    check_openai(vec![
+        (
+            with_arguments("{\"path".into()),
+            &["no JSON object in a string"],
+        ),
+        (with_arguments(json!({})), &["no JSON object in a string"]),
+        (
+            json!([hi, calls(&[])]),
+            &["assistant without content", "`tool_calls` is empty"],
+        ),
+        (
+            json!([hi, said(Value::Null), hi]),
+            &["assistant without content"],
+        ),
+        (
+            json!([hi, said("\n"), hi]),
+            &["text of the assistant is blank"],
+        ),
+        (
+            json!([user(vec![text(" ")])]),
+            &["a text part of the user is blank"],
+        ),
+        (json!([user(json!([]))]), &["content of the user is empty"]),
+        (
+            json!([{"role": "robot", "content": "x"}]),
+            &["unknown role"],
+        ),
+        (json!([]), &["`messages` is empty"]),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn anthropic_pairs() {
+    let hi = user("Hello");
+    check_anthropic(vec![
+        (
+            json!([
+                hi,
+                uses(&["a", "b"]),
+                user(vec![result("a"), result("b"), text("Go on")])
+            ]),
+            &[],
+        ),
+        (json!([hi, uses(&["a"]), hi]), &["call \"a\" has no result"]),
+        (
+            json!([hi, uses(&["a"]), hi, said("x"), user(vec![result("a")])]),
+            &["call \"a\" has no result", "result \"a\" answers no call"],
+        ),
+        (
+            json!([hi, uses(&["a"]), user(vec![result("a"), result("a")])]),
+            &["\"a\" has 2 results"],
+        ),
+        (json!([user(vec![result("x")])]), &["\"x\" answers no call"]),
+        (
+            json!([hi, uses(&["a"]), user(vec![text("so"), result("a")])]),
+            &["a tool result stands after another block"],
+        ),
+        (
+            json!([said("x"), hi, said("x")]),
+            &["\"assistant\", user was due"],
+        ),
+        (json!([hi, hi, hi]), &["message 1 is of role \"user\""]),
+        (
+            json!([hi, said("x")]),
+            &["the last message is not the user's"],
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn anthropic_contents() {
+    let hi = user("Hello");
+    let mut blank_inside = result("a");
+    blank_inside["content"] = json!([text("")]);
+    let mut broken_input = uses(&["a"]);
+    broken_input["content"][0]["input"] = "{".into();
+    let unsigned = json!({"type": "thinking", "thinking": "hm", "signature": ""});
+    check_anthropic(vec![
+        (
+            json!([hi, uses(&["a"]), user(vec![blank_inside])]),
+            &["a text block is blank"],
+        ),
+        (
+            json!([hi, broken_input, user(vec![result("a")])]),
+            &["is no object"],
+        ),
+        (json!([hi, said(vec![unsigned]), hi]), &["has no signature"]),
+        (
+            json!([hi, said(vec![text("")]), hi]),
+            &["a text block is blank"],
+        ),
+        (json!([user(" ")]), &["the text is blank"]),
+        (json!([hi, said(json!([])), hi]), &["the content is empty"]),
+    ])
+    .await;
 }
 
 #[tokio::test]

@@ -91,8 +91,7 @@ impl Player<'_> {
             Step::ErrorEvent { kind, message } => {
                 let events = self.dialect.error_event(&kind, &message);
                 self.send(events, Duration::ZERO).await?;
-                self.connection.end().await?;
-                return Ok(ControlFlow::Break(After::Keep));
+                return Ok(ControlFlow::Break(self.end().await));
             }
             Step::Comment(text) => self.write(format!(": {text}\n\n").as_bytes()).await?,
             Step::Raw(bytes) => self.write(&bytes).await?,
@@ -161,8 +160,16 @@ impl Player<'_> {
             let events = self.dialect.close();
             self.send(events, Duration::ZERO).await?;
         }
-        self.connection.end().await?;
-        Ok(After::Keep)
+        Ok(self.end().await)
+    }
+
+    /// Ends the body. Many clients leave at the last event and do not wait for this; for them
+    /// the reply was played all the same.
+    async fn end(&mut self) -> After {
+        match self.connection.end().await {
+            Ok(()) => After::Keep,
+            Err(_) => After::Close,
+        }
     }
 
     /// Waits, unless the client goes away first.

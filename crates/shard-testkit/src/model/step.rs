@@ -1,10 +1,15 @@
 //! The steps that a reply is made of, and the functions that make them.
 
+mod content;
+
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::gate::Gate;
+
+pub(super) use content::{CallId, Signature, split};
+pub use content::{Text, Thinking, Tool, Usage, text, thinking, tool, usage};
 
 /// One thing that the scripted model does while it answers.
 #[derive(Debug, Clone)]
@@ -40,62 +45,6 @@ pub enum Step {
     HangUp,
 }
 
-/// Words; see [`text`].
-#[derive(Debug, Clone)]
-pub struct Text {
-    pub(super) text: String,
-    pub(super) chunks: usize,
-    pub(super) delay: Duration,
-}
-
-/// Thoughts; see [`thinking`].
-#[derive(Debug, Clone)]
-pub struct Thinking {
-    pub(super) text: String,
-    pub(super) chunks: usize,
-    pub(super) signature: Signature,
-}
-
-/// What stands as the signature of a thinking block (Anthropic only).
-#[derive(Debug, Clone)]
-pub(super) enum Signature {
-    /// One that no other block has.
-    Fresh,
-    Given(String),
-    Missing,
-}
-
-/// A tool call; see [`tool`].
-#[derive(Debug, Clone)]
-pub struct Tool {
-    pub(super) name: String,
-    pub(super) arguments: Value,
-    pub(super) raw: Option<String>,
-    pub(super) pieces: usize,
-    pub(super) id: CallId,
-    pub(super) id_last: bool,
-    pub(super) index: bool,
-    pub(super) as_object: bool,
-}
-
-/// Where the id of a call comes from.
-#[derive(Debug, Clone)]
-pub(super) enum CallId {
-    /// One that no other call of the model has.
-    Fresh,
-    Given(String),
-    Missing,
-}
-
-/// Tokens of a call; see [`usage`].
-#[derive(Debug, Clone, Copy)]
-pub struct Usage {
-    pub(super) input: u64,
-    pub(super) output: u64,
-    pub(super) cached: u64,
-    pub(super) cache_write: u64,
-}
-
 /// An HTTP error; see [`error`].
 #[derive(Debug, Clone)]
 pub struct HttpError {
@@ -110,50 +59,6 @@ pub struct HttpError {
 pub struct Hold {
     pub(super) gate: Gate,
     pub(super) silent: bool,
-}
-
-/// Says `text`, in one chunk unless told otherwise.
-pub fn text(text: impl Into<String>) -> Text {
-    Text {
-        text: text.into(),
-        chunks: 1,
-        delay: Duration::ZERO,
-    }
-}
-
-/// Thinks `text`. With Anthropic's format the block is signed, each with a signature of its own.
-pub fn thinking(text: impl Into<String>) -> Thinking {
-    Thinking {
-        text: text.into(),
-        chunks: 1,
-        signature: Signature::Fresh,
-    }
-}
-
-/// Calls a tool; the arguments come in one piece and the id is made up unless told otherwise.
-pub fn tool(name: impl Into<String>, arguments: Value) -> Tool {
-    Tool {
-        name: name.into(),
-        arguments,
-        raw: None,
-        pieces: 1,
-        id: CallId::Fresh,
-        id_last: false,
-        index: true,
-        as_object: false,
-    }
-}
-
-/// Reports tokens. `input` does not count the `cached` ones, in either format: the server
-/// writes them down as the provider would.
-#[must_use]
-pub fn usage(input: u64, output: u64, cached: u64) -> Usage {
-    Usage {
-        input,
-        output,
-        cached,
-        cache_write: 0,
-    }
 }
 
 /// Answers with this HTTP status instead of a stream. Only holds and pauses may stand before it.
@@ -211,114 +116,6 @@ pub fn comment(text: impl Into<String>) -> Step {
 /// Puts bytes into the body as they are.
 pub fn raw(bytes: impl Into<Vec<u8>>) -> Step {
     Step::Raw(bytes.into())
-}
-
-impl Text {
-    /// Sends the text in that many chunks, at most one for each character.
-    #[must_use]
-    pub fn chunks(mut self, count: usize) -> Self {
-        self.chunks = count;
-        self
-    }
-
-    /// Waits after each chunk.
-    #[must_use]
-    pub fn delay(mut self, time: Duration) -> Self {
-        self.delay = time;
-        self
-    }
-}
-
-impl Thinking {
-    /// Sends the text in that many chunks, at most one for each character.
-    #[must_use]
-    pub fn chunks(mut self, count: usize) -> Self {
-        self.chunks = count;
-        self
-    }
-
-    /// Signs the block with this (Anthropic only).
-    #[must_use]
-    pub fn signature(mut self, signature: impl Into<String>) -> Self {
-        self.signature = Signature::Given(signature.into());
-        self
-    }
-
-    /// Leaves the block unsigned (Anthropic only).
-    #[must_use]
-    pub fn unsigned(mut self) -> Self {
-        self.signature = Signature::Missing;
-        self
-    }
-}
-
-impl Tool {
-    /// Uses this id for the call.
-    #[must_use]
-    pub fn id(mut self, id: impl Into<String>) -> Self {
-        self.id = CallId::Given(id.into());
-        self
-    }
-
-    /// Sends no id at all.
-    #[must_use]
-    pub fn no_id(mut self) -> Self {
-        self.id = CallId::Missing;
-        self
-    }
-
-    /// Sends the id with the last piece only (OpenAI only).
-    #[must_use]
-    pub fn id_last(mut self) -> Self {
-        self.id_last = true;
-        self
-    }
-
-    /// Sends the arguments in that many pieces, at most one for each character.
-    #[must_use]
-    pub fn pieces(mut self, count: usize) -> Self {
-        self.pieces = count;
-        self
-    }
-
-    /// Sends this as the text of the arguments, valid JSON or not.
-    #[must_use]
-    pub fn raw(mut self, arguments: impl Into<String>) -> Self {
-        self.raw = Some(arguments.into());
-        self
-    }
-
-    /// Leaves `index` out of the deltas (OpenAI only).
-    #[must_use]
-    pub fn no_index(mut self) -> Self {
-        self.index = false;
-        self
-    }
-
-    /// Sends the arguments as a JSON object instead of a string, in one piece (OpenAI only).
-    #[must_use]
-    pub fn as_object(mut self) -> Self {
-        self.as_object = true;
-        self
-    }
-
-    /// The arguments as the text that goes over the wire, cut into pieces.
-    pub(super) fn argument_pieces(&self) -> Vec<String> {
-        let whole = match &self.raw {
-            Some(raw) => raw.clone(),
-            None => self.arguments.to_string(),
-        };
-        split(&whole, self.pieces)
-    }
-}
-
-impl Usage {
-    /// Counts tokens that were put into the provider's cache (Anthropic only).
-    #[must_use]
-    pub fn cache_write(mut self, tokens: u64) -> Self {
-        self.cache_write = tokens;
-        self
-    }
 }
 
 impl HttpError {
@@ -382,29 +179,5 @@ into_step!(Text => Text, Thinking => Thinking, Tool => Tool, Usage => Usage, Htt
 impl From<&str> for Step {
     fn from(words: &str) -> Self {
         Self::Text(text(words))
-    }
-}
-
-/// Cuts `whole` into `count` parts of about the same number of characters: at least one part,
-/// and no empty one unless `whole` is empty.
-pub(super) fn split(whole: &str, count: usize) -> Vec<String> {
-    let characters: Vec<char> = whole.chars().collect();
-    let length = characters.len();
-    let count = count.clamp(1, length.max(1));
-    let part = |n: usize| &characters[n * length / count..(n + 1) * length / count];
-    (0..count).map(|n| part(n).iter().collect()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn splitting_loses_nothing_and_makes_the_parts_that_were_asked_for() {
-        let check = |whole: &str, count, want: &[&str]| assert_eq!(split(whole, count), want);
-        check("", 3, &[""]);
-        check("abc", 0, &["abc"]);
-        check("abcde", 2, &["ab", "cde"]);
-        check("añb", usize::MAX, &["a", "ñ", "b"]);
     }
 }
