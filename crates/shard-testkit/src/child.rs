@@ -15,7 +15,9 @@ use crate::home::Home;
 /// test's own folder into.
 pub(crate) fn default_binary() -> PathBuf {
     if let Some(path) = std::env::var_os("SHARD_BIN") {
-        return path.into();
+        // Children start in another directory, where a relative path would mean something else.
+        let path = PathBuf::from(path);
+        return std::path::absolute(&path).unwrap_or(path);
     }
     let test = std::env::current_exe().unwrap_or_default();
     let profile = test.parent().and_then(Path::parent);

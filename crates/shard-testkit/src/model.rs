@@ -17,6 +17,7 @@ mod server;
 mod step;
 mod validity;
 
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
@@ -53,6 +54,12 @@ impl ScriptedModel {
     #[must_use]
     pub fn start<R: Into<Reply>>(replies: impl IntoIterator<Item = R>) -> Self {
         Self::run(Script::List(replies.into_iter().map(Into::into).collect()))
+    }
+
+    /// Starts a model that has no reply, until [`ScriptedModel::add`] gives it one.
+    #[must_use]
+    pub fn silent() -> Self {
+        Self::run(Script::List(VecDeque::new()))
     }
 
     /// Starts a model that asks a closure for each reply. It runs on the server's thread, so it

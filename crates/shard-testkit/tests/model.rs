@@ -297,7 +297,7 @@ async fn a_panic_of_the_script_is_a_violation() {
 #[tokio::test]
 async fn a_violation_fails_the_test_that_drops_the_model() {
     let test = tokio::spawn(async {
-        let model = ScriptedModel::start([reply![]; 0]);
+        let model = ScriptedModel::silent();
         post(&model, Provider::OpenAi).await;
     });
     let panic = test.await.unwrap_err().into_panic();

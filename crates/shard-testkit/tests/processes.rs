@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use shard_testkit::{
-    AgentProcess, Answer, Home, Mark, Provider, ScriptedModel, alive, processes_under, reply,
-    run_cli, until,
+    AgentProcess, Answer, Home, Mark, Provider, ScriptedModel, alive, processes_under, run_cli,
+    until,
 };
 
 /// A home without a configuration, whose program is the script.
@@ -75,7 +75,7 @@ async fn a_command_gets_its_input_and_gives_both_outputs_and_its_status() {
 
 #[test]
 fn a_home_is_a_repository_with_one_commit_and_a_whole_configuration() {
-    let model = ScriptedModel::start([reply![]; 0]);
+    let model = ScriptedModel::silent();
     let builder = Home::builder().model(&model).provider(Provider::Anthropic);
     let home = builder
         .permissions(json!({"ask_timeout_secs": 1}))
