@@ -178,3 +178,71 @@ fn plain(content: &Value) -> String {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn request(path: &str, body: Value) -> Request {
+        Request {
+            method: "POST".to_owned(),
+            path: path.to_owned(),
+            headers: vec![("x-api-key".to_owned(), "k".to_owned())],
+            body,
+            arrived: Instant::now(),
+        }
+    }
+
+    /// Both formats say the same here.
+    fn check(request: &Request) {
+        assert_eq!(request.model(), "m1");
+        assert_eq!(request.system(), "Be brief.");
+        assert_eq!(request.tools(), ["ls"]);
+        assert_eq!(request.user_texts(), ["Hello", "Go on"]);
+        assert_eq!(request.assistant_texts(), ["Let me look."]);
+        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        assert_eq!(request.tool_calls(), [pair("c1", "ls")]);
+        assert_eq!(request.tool_results(), [pair("c1", "one\ntwo")]);
+        assert_eq!(request.header("x-api-key"), Some("k"));
+    }
+
+    #[test]
+    fn the_views_read_openai() {
+        let function = json!({"name": "ls", "arguments": "{}"});
+        let request = request(
+            "/v1/chat/completions",
+            json!({"model": "m1", "tools": [{"type": "function", "function": {"name": "ls"}}],
+            "messages": [
+                {"role": "system", "content": "Be brief."},
+                {"role": "user", "content": "Hello"},
+                {"role": "assistant", "content": "Let me look.",
+                    "tool_calls": [{"id": "c1", "type": "function", "function": function}]},
+                {"role": "tool", "tool_call_id": "c1", "content": "one\ntwo"},
+                {"role": "user", "content": [{"type": "text", "text": "Go on"}]},
+            ]}),
+        );
+        assert_eq!(request.provider(), Some(Provider::OpenAi));
+        check(&request);
+    }
+
+    #[test]
+    fn the_views_read_anthropic() {
+        let text = |text: &str| json!({"type": "text", "text": text});
+        let call = json!({"type": "tool_use", "id": "c1", "name": "ls", "input": {}});
+        let result = json!({"type": "tool_result", "tool_use_id": "c1",
+            "content": [text("one"), text("two")]});
+        let request = request(
+            "/v1/messages?beta=true",
+            json!({"model": "m1", "system": [text("Be brief.")], "tools": [{"name": "ls"}],
+            "messages": [
+                {"role": "user", "content": "Hello"},
+                {"role": "assistant", "content": [text("Let me look."), call]},
+                {"role": "user", "content": [result, text("Go on")]},
+            ]}),
+        );
+        assert_eq!(request.provider(), Some(Provider::Anthropic));
+        check(&request);
+    }
+}
