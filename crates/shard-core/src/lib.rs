@@ -3,7 +3,15 @@
 //! Start reading at [`agent`]: it owns a conversation. Everything that it can do comes in through
 //! [`host`], built-in capabilities included.
 
+pub mod agent;
+pub mod bus;
+pub mod catalog;
 pub mod gate;
+mod history;
+pub mod host;
+pub mod modes;
 pub mod paths;
+mod prompt;
 pub mod provider;
 pub mod tools;
+mod turn;

@@ -1,0 +1,432 @@
+//! What each command of a client does.
+
+use serde::Serialize;
+use serde_json::Value;
+use shard_protocol::{
+    Aborted, Accepted as AcceptedData, AgentCommand, Answered, ErrorBody, ModeDescriptor, ModeSet,
+    ModelSet, Models, Modes, PermissionResponse, Prompt, RequestKey, SessionOp, SessionOpKind,
+    SetMode, SetModel, Steer, StreamingBehavior, UiResponse,
+};
+use shard_types::event::{
+    Effective, ModeChanged, ModelChanged, PermissionResolved, QueuedKind, UiResolved,
+};
+use shard_types::{Checkpoint, ChoiceIntent, EntryId, ErrorCode, Image, PermissionDecision};
+
+use super::asks::PendingKind;
+use super::handle::{Answer, Reply, Wish};
+use super::queue::{Accepted, KeyUse};
+use super::session::AgentSession;
+use crate::catalog::Selection;
+
+type Outcome = Result<Value, ErrorBody>;
+
+fn data(value: impl Serialize) -> Outcome {
+    serde_json::to_value(value)
+        .map_err(|error| ErrorBody::new(ErrorCode::InternalError, error.to_string()))
+}
+
+fn refuse(code: ErrorCode, message: impl Into<String>) -> ErrorBody {
+    ErrorBody::new(code, message)
+}
+
+/// A prompt on its way in.
+struct Incoming {
+    message: String,
+    images: Vec<Image>,
+    request_key: Option<RequestKey>,
+    /// How to deliver it if a turn runs.
+    mid_turn: Option<QueuedKind>,
+}
+
+impl AgentSession {
+    pub(super) fn on_command(&mut self, command: AgentCommand, reply: Reply) {
+        let outcome = match command {
+            AgentCommand::Prompt(prompt) => return self.take_prompt(prompt.into(), reply),
+            AgentCommand::Steer(steer) if steer.expect.is_some() => Err(refuse(
+                ErrorCode::InvalidRequest,
+                "`expect` is for an agent that a daemon supervises; leave it out",
+            )),
+            AgentCommand::Steer(steer) => return self.take_prompt(steer.into(), reply),
+            AgentCommand::Abort(_) => return self.abort(reply),
+            AgentCommand::SetMode(wish) => self.set_mode(&wish),
+            AgentCommand::ListModes(_) => self.list_modes(),
+            AgentCommand::ListModels(_) => return self.list_models(reply),
+            AgentCommand::SetModel(wish) => return self.set_model(wish, reply),
+            AgentCommand::ListReasoningLevels(_) | AgentCommand::SetReasoningLevel(_) => {
+                Err(refuse(
+                    ErrorCode::NotFound,
+                    format!(
+                        "the model {} offers no choice of reasoning levels",
+                        self.model.id()
+                    ),
+                ))
+            }
+            AgentCommand::SessionOp(op) => self.session_op(&op),
+            AgentCommand::PermissionResponse(response) => self.answer_permission(response),
+            AgentCommand::UiResponse(response) => self.answer_dialog(response),
+        };
+        reply(outcome);
+    }
+
+    fn take_prompt(&mut self, incoming: Incoming, reply: Reply) {
+        match self.accept(incoming) {
+            Ok(accepted) => {
+                let syncing = self.store.sync();
+                self.start_next_turn();
+                tokio::spawn(async move {
+                    // Accepted means on the disk: only then its sender may forget it.
+                    let synced = syncing.await.map_err(|error| error.to_string());
+                    reply(
+                        match synced.and_then(|synced| synced.map_err(|error| error.to_string())) {
+                            Ok(()) => data(AcceptedData {
+                                message_id: Some(accepted),
+                                duplicate: false,
+                            }),
+                            Err(error) => Err(refuse(ErrorCode::InternalError, error)),
+                        },
+                    );
+                });
+            }
+            Err(Refusal::Duplicate(message_id)) => {
+                reply(data(AcceptedData {
+                    message_id: Some(message_id),
+                    duplicate: true,
+                }));
+            }
+            Err(Refusal::Error(error)) => reply(Err(error)),
+        }
+    }
+
+    /// Checks a prompt and puts it on the queue, on file first.
+    fn accept(&mut self, incoming: Incoming) -> Result<EntryId, Refusal> {
+        if incoming.message.trim().is_empty() && incoming.images.is_empty() {
+            return Err(refuse(
+                ErrorCode::InvalidRequest,
+                "`message` is empty; say what to do",
+            )
+            .into());
+        }
+        if let Some(key) = &incoming.request_key {
+            match self
+                .queue
+                .key_use(key.as_str(), &incoming.message, &incoming.images)
+            {
+                KeyUse::New => {}
+                KeyUse::Repeat(message_id) => return Err(Refusal::Duplicate(message_id)),
+                KeyUse::Other => {
+                    let message = "`request_key` was used for another message; make a new one";
+                    return Err(refuse(ErrorCode::Conflict, message).into());
+                }
+            }
+        }
+        if !incoming.images.is_empty() && !self.model.spec.images {
+            let message = format!(
+                "the model {} takes no images; leave them out or pick another model",
+                self.model.id()
+            );
+            return Err(refuse(ErrorCode::InvalidRequest, message).into());
+        }
+        let kind = match (self.turn.is_some(), incoming.mid_turn) {
+            (false, _) => QueuedKind::Prompt,
+            (true, Some(kind)) => kind,
+            (true, None) => {
+                let message = "a turn runs; say with `streaming_behavior` whether to \"steer\" it or to \"follow_up\"";
+                return Err(refuse(ErrorCode::Conflict, message).into());
+            }
+        };
+        if self.queue.is_full() {
+            return Err(refuse(
+                ErrorCode::Conflict,
+                "too many prompts wait already; let some of them run first",
+            )
+            .into());
+        }
+        self.leave_error();
+        let accepted = Accepted {
+            message_id: EntryId::generate(),
+            kind,
+            message: incoming.message,
+            images: incoming.images,
+            request_key: incoming.request_key.map(|key| key.as_str().to_owned()),
+        };
+        let written = self.store.checkpoint(accepted.checkpoint());
+        written.map_err(|error| refuse(error.code(), error.to_string()))?;
+        let message_id = accepted.message_id.clone();
+        self.queue.push(accepted);
+        if self.turn.is_some() {
+            self.queue_changed();
+        }
+        Ok(message_id)
+    }
+
+    /// Ends the turn. What waited is given back instead of started; the answer comes after
+    /// `turn_end`.
+    fn abort(&mut self, reply: Reply) {
+        self.leave_error();
+        let (message_ids, cleared) = self.queue.all();
+        if !message_ids.is_empty() {
+            let cleared = Checkpoint::PromptsCleared {
+                message_ids: message_ids.clone(),
+            };
+            if let Err(error) = self.store.checkpoint(cleared) {
+                return reply(Err(refuse(error.code(), error.to_string())));
+            }
+            message_ids.iter().for_each(|id| self.queue.forget(id));
+            self.queue_changed();
+        }
+        match data(Aborted { cleared }) {
+            Ok(data) if self.turn.is_some() => {
+                self.aborting.push((reply, data));
+                self.abort_turn();
+            }
+            outcome => reply(outcome),
+        }
+    }
+
+    fn list_modes(&self) -> Outcome {
+        let modes = self
+            .settings
+            .capabilities
+            .modes
+            .iter()
+            .map(|mode| ModeDescriptor {
+                name: mode.name().to_owned(),
+                description: mode.description().to_owned(),
+            });
+        data(Modes {
+            modes: modes.collect(),
+            active: self.mode.name().to_owned(),
+        })
+    }
+
+    fn set_mode(&mut self, wish: &SetMode) -> Outcome {
+        let Some(mode) = self.settings.capabilities.mode(&wish.mode).cloned() else {
+            let known: Vec<_> = self
+                .settings
+                .capabilities
+                .modes
+                .iter()
+                .map(|mode| mode.name())
+                .collect();
+            let message = format!(
+                "there is no mode {:?}; there are: {}",
+                wish.mode,
+                known.join(", ")
+            );
+            return Err(refuse(ErrorCode::NotFound, message));
+        };
+        self.leave_error();
+        let previous_mode = self.mode.name().to_owned();
+        if previous_mode != wish.mode {
+            let changed = Checkpoint::ModeChanged {
+                mode: wish.mode.clone(),
+            };
+            self.store
+                .checkpoint(changed)
+                .map_err(|error| refuse(error.code(), error.to_string()))?;
+            self.mode = mode;
+            self.publish(ModeChanged {
+                previous_mode: previous_mode.clone(),
+                mode: wish.mode.clone(),
+            });
+        }
+        data(ModeSet {
+            previous_mode,
+            mode: wish.mode.clone(),
+        })
+    }
+
+    fn list_models(&self, reply: Reply) {
+        let catalog = self.settings.catalog.clone();
+        let active = self.model.descriptor();
+        tokio::spawn(async move {
+            let mut models = catalog.list().await;
+            if !models.iter().any(|model| model.id == active.id) {
+                models.insert(0, active.clone());
+            }
+            reply(data(Models { models, active }));
+        });
+    }
+
+    /// Looks the model up, which may ask a server; the session goes on meanwhile.
+    fn set_model(&self, wish: SetModel, reply: Reply) {
+        let catalog = self.settings.catalog.clone();
+        let wishes = self.handle.wishes.clone();
+        tokio::spawn(async move {
+            let found = catalog
+                .find(&wish.model)
+                .await
+                .map_err(|error| error.to_string());
+            _ = wishes.send(Wish::ModelFound { found, reply }).await;
+        });
+    }
+
+    pub(super) fn model_found(&mut self, found: Result<Selection, String>, reply: Reply) {
+        let outcome = found
+            .map_err(|error| refuse(ErrorCode::NotFound, error))
+            .and_then(|model| self.switch(model));
+        reply(outcome);
+    }
+
+    fn switch(&mut self, model: Selection) -> Outcome {
+        self.leave_error();
+        let (previous, active) = (self.model.descriptor(), model.descriptor());
+        if previous.id != active.id {
+            let changed = Checkpoint::ModelChanged {
+                model: active.id.clone(),
+            };
+            self.store
+                .checkpoint(changed)
+                .map_err(|error| refuse(error.code(), error.to_string()))?;
+            self.model = model;
+            self.publish(ModelChanged {
+                previous: previous.clone(),
+                active: active.clone(),
+                effective: Effective::NextProviderCall,
+                capabilities: Some(super::session::capabilities()),
+            });
+        }
+        data(ModelSet {
+            previous,
+            active,
+            effective: Effective::NextProviderCall,
+        })
+    }
+
+    fn session_op(&self, wish: &SessionOp) -> Outcome {
+        if self.turn.is_some() || !self.queue.is_empty() {
+            return Err(refuse(
+                ErrorCode::Conflict,
+                "a turn runs or waits; try again when the agent is idle",
+            ));
+        }
+        let what = match wish.op {
+            SessionOpKind::Compact => "compaction",
+            SessionOpKind::Fork => "forking",
+            SessionOpKind::List => "listing sessions",
+        };
+        Err(refuse(
+            ErrorCode::NotFound,
+            format!("{what} is not configured in this agent"),
+        ))
+    }
+
+    fn answer_permission(&mut self, response: PermissionResponse) -> Outcome {
+        let PermissionResponse {
+            request_id,
+            choice_id,
+            decision,
+            reason,
+            source,
+        } = response;
+        let Some(PendingKind::Permission { request, .. }) = self.asks.get(&request_id) else {
+            return data(Answered { late: true });
+        };
+        let decision = match (&choice_id, decision) {
+            (None, Some(decision)) if request.options.contains(&decision) => decision,
+            (None, Some(_)) => {
+                return Err(refuse(
+                    ErrorCode::InvalidRequest,
+                    "this request does not offer that decision; the options are in the request",
+                ));
+            }
+            (Some(id), None) => match request.choices.iter().find(|choice| choice.id == *id) {
+                Some(choice) => decision_of(choice.intent),
+                None => {
+                    return Err(refuse(
+                        ErrorCode::InvalidRequest,
+                        "there is no such choice; the choices are in the request",
+                    ));
+                }
+            },
+            _ => {
+                let message = "give either `choice_id` or `decision`";
+                return Err(refuse(ErrorCode::InvalidRequest, message));
+            }
+        };
+        if let Some(PendingKind::Permission { answer, .. }) = self.asks.close(&request_id) {
+            let shown = choice_id.is_none().then_some(decision);
+            self.publish(PermissionResolved {
+                request_id,
+                decision: shown,
+                choice_id,
+                source: source.clone(),
+            });
+            self.update_status();
+            _ = answer.send(Answer {
+                decision,
+                reason,
+                source,
+            });
+        }
+        data(Answered::default())
+    }
+
+    fn answer_dialog(&mut self, response: UiResponse) -> Outcome {
+        let UiResponse {
+            request_id,
+            value,
+            source,
+        } = response;
+        let Some(PendingKind::Ui { .. }) = self.asks.get(&request_id) else {
+            return data(Answered { late: true });
+        };
+        if let Some(PendingKind::Ui { answer, .. }) = self.asks.close(&request_id) {
+            self.publish(UiResolved {
+                request_id,
+                value: value.clone(),
+                source,
+            });
+            self.update_status();
+            _ = answer.send(value);
+        }
+        data(Answered::default())
+    }
+}
+
+fn decision_of(intent: ChoiceIntent) -> PermissionDecision {
+    match intent {
+        ChoiceIntent::Allow => PermissionDecision::Allow,
+        ChoiceIntent::Persist => PermissionDecision::AllowAlways,
+        ChoiceIntent::Deny => PermissionDecision::Deny,
+    }
+}
+
+/// Why a prompt is not queued.
+enum Refusal {
+    /// It was accepted before.
+    Duplicate(EntryId),
+    Error(ErrorBody),
+}
+
+impl From<ErrorBody> for Refusal {
+    fn from(error: ErrorBody) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl From<Prompt> for Incoming {
+    fn from(prompt: Prompt) -> Self {
+        let mid_turn = prompt.streaming_behavior.map(|behavior| match behavior {
+            StreamingBehavior::Steer => QueuedKind::Steer,
+            StreamingBehavior::FollowUp => QueuedKind::FollowUp,
+        });
+        Self {
+            message: prompt.message,
+            images: prompt.images,
+            request_key: prompt.request_key,
+            mid_turn,
+        }
+    }
+}
+
+impl From<Steer> for Incoming {
+    fn from(steer: Steer) -> Self {
+        Self {
+            message: steer.message,
+            images: steer.images,
+            request_key: steer.request_key,
+            mid_turn: Some(QueuedKind::Steer),
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! How others reach a session: the handle, and the messages behind it.
+
+use serde_json::{Map, Value};
+use shard_contracts::{Ask, BoxFuture, Dialog, ProviderEvent, ProviderRequest, Ui};
+use shard_protocol::{AgentCommand, ErrorBody};
+use shard_types::event::{AllowedBy, ToolResult, TurnEndReason, UiKind, UiValue};
+use shard_types::{ErrorCode, PermissionDecision, RenderDescriptor};
+use tokio::sync::{mpsc, oneshot};
+
+use super::draft::Finished;
+use crate::catalog::Selection;
+
+/// Takes the outcome of a command. Called by the session's task, so that the answer stands in the
+/// right place among the events; it must not block.
+pub type Reply = Box<dyn FnOnce(Result<Value, ErrorBody>) + Send>;
+
+/// Commands that wait: a peer sends one after another, and the session takes them up at once.
+const INBOX: usize = 64;
+/// Pieces of a turn that wait. Small, so that a turn cannot run far ahead of its session.
+const TURN_INBOX: usize = 64;
+
+/// What the session's task wakes up for.
+pub(super) enum Wish {
+    Command {
+        command: AgentCommand,
+        reply: Reply,
+    },
+    Sync,
+    Dialog {
+        dialog: Dialog,
+        answer: oneshot::Sender<Option<UiValue>>,
+    },
+    ModelFound {
+        found: Result<Selection, String>,
+        reply: Reply,
+    },
+    Close {
+        done: oneshot::Sender<()>,
+    },
+}
+
+/// What a turn asks of its session.
+pub(crate) enum TurnRequest {
+    /// What next? Delivers what steers wait.
+    Plan { answer: oneshot::Sender<Plan> },
+    /// A piece of the answer came.
+    Stream(ProviderEvent),
+    /// The provider call is tried again after a while.
+    Retry { detail: String },
+    /// The answer is whole: what came of it?
+    Finish {
+        cut: bool,
+        answer: oneshot::Sender<Result<Finished, String>>,
+    },
+    /// May this call run? Only for those that the gate leaves to a person.
+    Ask {
+        tool: String,
+        input: Map<String, Value>,
+        ask: Box<Ask>,
+        answer: oneshot::Sender<Answer>,
+    },
+    /// A call starts.
+    ToolStarted {
+        call: StartedCall,
+        answer: oneshot::Sender<Result<(), String>>,
+    },
+    /// A tool prints.
+    ToolProgress { tool_call_id: String, text: String },
+    /// A call is answered.
+    ToolDone {
+        result: ToolResult,
+        answer: oneshot::Sender<Result<(), String>>,
+    },
+    /// Something to tell the clients, apart from the turn's course.
+    Complain { code: ErrorCode, message: String },
+}
+
+/// What a turn does next.
+pub(crate) enum Plan {
+    /// Call the provider.
+    Call {
+        selection: Selection,
+        request: Box<ProviderRequest>,
+    },
+    /// End.
+    Stop(TurnEndReason),
+}
+
+/// A call that is about to run.
+pub(crate) struct StartedCall {
+    pub(crate) tool_call_id: String,
+    pub(crate) name: String,
+    pub(crate) args: Map<String, Value>,
+    pub(crate) render: Option<RenderDescriptor>,
+    pub(crate) read_only: bool,
+    pub(crate) allowed_by: Option<AllowedBy>,
+}
+
+/// How a question about a call ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) decision: PermissionDecision,
+    /// What a person gave as the reason.
+    pub(crate) reason: Option<String>,
+    /// Who answered, or why nobody did.
+    pub(crate) source: Option<String>,
+}
+
+/// Reaches one session. Cheap to clone; every method is cancel safe.
+#[derive(Clone)]
+pub struct AgentHandle {
+    pub(super) wishes: mpsc::Sender<Wish>,
+}
+
+/// The receiving side of a handle.
+pub(crate) struct Inbox {
+    pub(super) wishes: mpsc::Receiver<Wish>,
+    pub(super) turn_requests: mpsc::Receiver<TurnRequest>,
+    /// Handed to each turn.
+    pub(super) turn_sender: mpsc::Sender<TurnRequest>,
+}
+
+/// A handle and its inbox, for a session that is yet to be made.
+pub(crate) fn channel() -> (AgentHandle, Inbox) {
+    let (wish_sender, wishes) = mpsc::channel(INBOX);
+    let (turn_sender, turn_requests) = mpsc::channel(TURN_INBOX);
+    (
+        AgentHandle {
+            wishes: wish_sender,
+        },
+        Inbox {
+            wishes,
+            turn_requests,
+            turn_sender,
+        },
+    )
+}
+
+impl AgentHandle {
+    /// Carries out a command. The outcome goes to `reply`, which is called exactly once unless the
+    /// session is gone.
+    pub async fn command(&self, command: AgentCommand, reply: Reply) {
+        // A session that is gone answers nobody; its end is told by the end of its task.
+        _ = self.wishes.send(Wish::Command { command, reply }).await;
+    }
+
+    /// The same for callers in this process, who wait for the outcome.
+    ///
+    /// # Errors
+    /// The refusal, or that the session is gone.
+    pub async fn request(&self, command: AgentCommand) -> Result<Value, ErrorBody> {
+        let (sender, receiver) = oneshot::channel();
+        self.command(command, Box::new(move |outcome| _ = sender.send(outcome)))
+            .await;
+        let gone = || {
+            ErrorBody::new(
+                ErrorCode::InternalError,
+                "the agent ended before it answered",
+            )
+        };
+        receiver.await.unwrap_or_else(|_| Err(gone()))
+    }
+
+    /// Publishes a `sync` that reflects every event before it.
+    pub async fn sync(&self) {
+        _ = self.wishes.send(Wish::Sync).await;
+    }
+
+    /// Ends the session: the turn is aborted, results are recorded, everything is on the disk when
+    /// this returns. What waits in the queue stays accepted and runs when the session is opened again.
+    pub async fn close(&self) {
+        let (done, ended) = oneshot::channel();
+        _ = self.wishes.send(Wish::Close { done }).await;
+        _ = ended.await;
+    }
+}
+
+/// Dialogs through a session. Made before the session, as its capabilities need it.
+#[derive(Clone)]
+pub struct SessionUi {
+    handle: AgentHandle,
+}
+
+impl SessionUi {
+    /// Dialogs of the session that this handle belongs to.
+    #[must_use]
+    pub fn new(handle: AgentHandle) -> Self {
+        Self { handle }
+    }
+}
+
+impl Ui for SessionUi {
+    fn ask(&self, dialog: Dialog) -> BoxFuture<'static, Option<UiValue>> {
+        let wishes = self.handle.wishes.clone();
+        Box::pin(async move {
+            let notice = dialog.kind == UiKind::Notify;
+            let (answer, answered) = oneshot::channel();
+            wishes.send(Wish::Dialog { dialog, answer }).await.ok()?;
+            if notice {
+                None
+            } else {
+                answered.await.ok().flatten()
+            }
+        })
+    }
+}

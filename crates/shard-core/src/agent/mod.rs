@@ -1,0 +1,34 @@
+//! One agent: the owner of a conversation.
+//!
+//! [`AgentSession`] is one task. Commands come in through its inbox, events leave through the bus,
+//! and nothing else writes the session file. A turn is a task of its own that talks to the session
+//! by messages, so that steering, aborting, switching the model or answering a question never
+//! waits for a provider or a tool.
+//!
+//! | file | has |
+//! |---|---|
+//! | `session` | the task: its state, its loop, the life of turns |
+//! | `commands` | what each command of a client does |
+//! | `turns` | what a turn asks of its session |
+//! | `conversation` | the entries, and what they amount to |
+//! | `draft` | the message that is being streamed |
+//! | `queue` | prompts that wait, request keys |
+//! | `asks` | questions that are open |
+//! | `store` | the session file, and when it is synced |
+
+mod asks;
+mod commands;
+mod conversation;
+mod draft;
+mod handle;
+mod queue;
+mod session;
+mod settings;
+mod store;
+mod turns;
+
+pub(crate) use draft::{Call, Finished};
+pub use handle::{AgentHandle, Reply, SessionUi};
+pub(crate) use handle::{Answer, Plan, StartedCall, TurnRequest};
+pub use session::{AgentSession, Channel};
+pub use settings::{Responder, Settings};

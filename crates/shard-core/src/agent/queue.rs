@@ -1,0 +1,140 @@
+//! Prompts that wait, and the keys of those that were accepted.
+
+use std::collections::VecDeque;
+
+use shard_types::event::{QueuedKind, QueuedPrompt};
+use shard_types::{Checkpoint, EntryId, Image};
+
+/// A prompt that is on disk and not yet delivered.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Accepted {
+    pub(super) message_id: EntryId,
+    pub(super) kind: QueuedKind,
+    pub(super) message: String,
+    pub(super) images: Vec<Image>,
+    pub(super) request_key: Option<String>,
+}
+
+impl Accepted {
+    pub(super) fn checkpoint(&self) -> Checkpoint {
+        Checkpoint::PromptAccepted {
+            message_id: self.message_id.clone(),
+            kind: self.kind,
+            message: self.message.clone(),
+            images: self.images.clone(),
+            request_key: self.request_key.clone(),
+        }
+    }
+
+    /// As `abort` gives it back.
+    fn whole(&self) -> QueuedPrompt {
+        QueuedPrompt {
+            request_key: self.request_key.clone(),
+            kind: self.kind,
+            message: self.message.clone(),
+            images: self.images.clone(),
+        }
+    }
+}
+
+/// How many request keys are remembered.
+const KEYS: usize = 200;
+/// How many prompts may wait.
+const WAITING: usize = 200;
+
+/// What a request key was used for.
+struct UsedKey {
+    key: String,
+    body: (String, Vec<Image>),
+    message_id: EntryId,
+}
+
+/// What is known of a request key.
+pub(super) enum KeyUse {
+    New,
+    /// The same was accepted before, as this message.
+    Repeat(EntryId),
+    /// Something else was accepted under the key.
+    Other,
+}
+
+/// The prompts of a session that wait, in order.
+#[derive(Default)]
+pub(super) struct Queue {
+    waiting: VecDeque<Accepted>,
+    keys: VecDeque<UsedKey>,
+}
+
+impl Queue {
+    /// Takes up a prompt that is on disk.
+    pub(super) fn push(&mut self, prompt: Accepted) {
+        if let Some(key) = &prompt.request_key {
+            if self.keys.len() == KEYS {
+                self.keys.pop_front();
+            }
+            self.keys.push_back(UsedKey {
+                key: key.clone(),
+                body: (prompt.message.clone(), prompt.images.clone()),
+                message_id: prompt.message_id.clone(),
+            });
+        }
+        self.waiting.push_back(prompt);
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.waiting.len() >= WAITING
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    pub(super) fn key_use(&self, key: &str, message: &str, images: &[Image]) -> KeyUse {
+        match self.keys.iter().find(|used| used.key == key) {
+            None => KeyUse::New,
+            Some(used) if used.body.0 == message && used.body.1 == images => {
+                KeyUse::Repeat(used.message_id.clone())
+            }
+            Some(_) => KeyUse::Other,
+        }
+    }
+
+    /// A prompt was delivered, or will not be: it waits no longer.
+    pub(super) fn forget(&mut self, message_id: &EntryId) {
+        self.waiting
+            .retain(|prompt| prompt.message_id != *message_id);
+    }
+
+    /// The one that the next turn starts with.
+    pub(super) fn first(&self) -> Option<Accepted> {
+        self.waiting.front().cloned()
+    }
+
+    /// The steers, in order.
+    pub(super) fn steers(&self) -> Vec<Accepted> {
+        self.waiting
+            .iter()
+            .filter(|prompt| prompt.kind == QueuedKind::Steer)
+            .cloned()
+            .collect()
+    }
+
+    /// As clients see it, without pictures.
+    pub(super) fn shown(&self) -> Vec<QueuedPrompt> {
+        self.waiting
+            .iter()
+            .map(|prompt| QueuedPrompt {
+                images: Vec::new(),
+                ..prompt.whole()
+            })
+            .collect()
+    }
+
+    /// All that waits, with its ids.
+    pub(super) fn all(&self) -> (Vec<EntryId>, Vec<QueuedPrompt>) {
+        self.waiting
+            .iter()
+            .map(|prompt| (prompt.message_id.clone(), prompt.whole()))
+            .unzip()
+    }
+}

@@ -1,0 +1,471 @@
+//! The session's task: its state, its loop, and the life of turns.
+
+use std::sync::Arc;
+
+use shard_contracts::{EventBus, Mode};
+use shard_protocol::{ErrorBody, PROTOCOL_VERSION};
+use shard_session::{Damage, Loaded, SessionFile};
+use shard_types::event::{
+    AgentEvent, Error, Hello, QueueChanged, QueuedKind, Status, Sync, TurnEnd, TurnEndReason,
+    TurnStart,
+};
+use shard_types::{
+    AgentStatus, Checkpoint, ContentBlock, EntryBody, ErrorCode, MessageDetails, Role, TurnId,
+    Usage,
+};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::asks::Asks;
+use super::conversation::Conversation;
+use super::draft::Draft;
+use super::handle::{AgentHandle, Inbox, Reply, Wish, channel};
+use super::queue::{Accepted, Queue};
+use super::settings::Settings;
+use super::store::Store;
+use crate::bus::Bus;
+use crate::catalog::Selection;
+use crate::turn::{self, TurnLink, TurnSettings};
+
+/// What this agent can do, as `hello` and `sync` say it.
+const CAPABILITIES: [&str; 6] = [
+    "streaming-deltas",
+    "mode-catalog",
+    "mode-switch",
+    "model-catalog",
+    "model-switch",
+    "ui:select",
+];
+
+/// How long a turn may take to wind up after an abort before it is cut off.
+const WIND_UP: std::time::Duration = std::time::Duration::from_millis(900);
+
+/// The turn that runs.
+pub(super) struct RunningTurn {
+    pub(super) id: TurnId,
+    task: JoinHandle<TurnEndReason>,
+    cancel: CancellationToken,
+    /// When it is cut off; set by an abort.
+    cut_off: Option<Instant>,
+    pub(super) usage: Option<Usage>,
+    pub(super) rounds: u32,
+    /// The answer that has come so far.
+    pub(super) draft: Option<Draft>,
+    /// The model of the provider call that runs.
+    pub(super) selection: Option<Selection>,
+}
+
+impl RunningTurn {
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+}
+
+/// One agent's conversation, and the only writer of it.
+pub struct AgentSession {
+    pub(super) settings: Arc<Settings>,
+    pub(super) bus: Arc<Bus>,
+    inbox: Inbox,
+    pub(super) handle: AgentHandle,
+    pub(super) store: Store,
+    pub(super) conversation: Conversation,
+    pub(super) queue: Queue,
+    pub(super) asks: Asks,
+    pub(super) mode: Arc<dyn Mode>,
+    pub(super) model: Selection,
+    status: AgentStatus,
+    pub(super) turn: Option<RunningTurn>,
+    /// Clients that wait for an abort, and what it cleared.
+    pub(super) aborting: Vec<(Reply, serde_json::Value)>,
+    closing: Vec<oneshot::Sender<()>>,
+    damage: Vec<Damage>,
+}
+
+/// A handle and the inbox behind it. The handle exists before the session, because dialogs of
+/// its extensions go through it.
+pub struct Channel {
+    /// Reaches the session.
+    pub handle: AgentHandle,
+    inbox: Inbox,
+}
+
+impl Default for Channel {
+    fn default() -> Self {
+        let (handle, inbox) = channel();
+        Self { handle, inbox }
+    }
+}
+
+impl AgentSession {
+    /// A session over its file; `loaded` is what the file held when it was taken up again.
+    ///
+    /// # Errors
+    /// When the mode does not exist.
+    pub fn new(
+        settings: Settings,
+        bus: Arc<Bus>,
+        channel: Channel,
+        file: SessionFile,
+        loaded: Option<Loaded>,
+    ) -> Result<Self, ErrorBody> {
+        let modes = &settings.capabilities.modes;
+        let mode = match &settings.mode {
+            Some(name) => modes.iter().find(|mode| mode.name() == name),
+            None => modes.first(),
+        };
+        let mode = mode.cloned().ok_or_else(|| {
+            let known: Vec<_> = modes.iter().map(|mode| mode.name()).collect();
+            let name = settings.mode.as_deref().unwrap_or("(default)");
+            ErrorBody::new(
+                ErrorCode::NotFound,
+                format!("there is no mode {name}; there are: {}", known.join(", ")),
+            )
+        })?;
+        let mut session = Self {
+            model: settings.model.clone(),
+            settings: Arc::new(settings),
+            bus,
+            inbox: channel.inbox,
+            handle: channel.handle,
+            store: Store::new(file),
+            conversation: Conversation::default(),
+            queue: Queue::default(),
+            asks: Asks::default(),
+            mode,
+            status: AgentStatus::Idle,
+            turn: None,
+            aborting: Vec::new(),
+            closing: Vec::new(),
+            damage: Vec::new(),
+        };
+        if let Some(loaded) = loaded {
+            session.restore(loaded);
+        }
+        Ok(session)
+    }
+
+    /// Takes up what an earlier process left: the conversation, and prompts that were accepted and
+    /// not yet delivered.
+    fn restore(&mut self, loaded: Loaded) {
+        self.damage = loaded.damage;
+        for entry in loaded.entries {
+            match &entry.body {
+                EntryBody::Checkpoint(Checkpoint::PromptAccepted {
+                    message_id,
+                    kind,
+                    message,
+                    images,
+                    request_key,
+                }) => self.queue.push(Accepted {
+                    message_id: message_id.clone(),
+                    kind: *kind,
+                    message: message.clone(),
+                    images: images.clone(),
+                    request_key: request_key.clone(),
+                }),
+                EntryBody::Checkpoint(Checkpoint::PromptsCleared { message_ids }) => {
+                    message_ids.iter().for_each(|id| self.queue.forget(id));
+                }
+                EntryBody::Message(_) => self.queue.forget(&entry.id),
+                _ => {}
+            }
+            self.conversation.add(entry);
+        }
+    }
+
+    /// Runs the session until it is closed or every handle is gone. Publishes `hello` and `sync`
+    /// first.
+    pub async fn run(mut self) {
+        self.bus.publish(&Self::hello().into());
+        self.answer_open_calls("the agent ended");
+        self.publish_sync();
+        for Damage { line } in std::mem::take(&mut self.damage) {
+            let message = format!(
+                "line {line} of the session file is damaged and was skipped; it is kept in the file"
+            );
+            self.publish(Error {
+                code: ErrorCode::SessionCorrupt,
+                message,
+                fatal: Some(false),
+                data: Some(serde_json::json!({ "line": line })),
+            });
+        }
+        self.start_next_turn();
+        while self.step().await {}
+        self.wind_down().await;
+    }
+
+    fn hello() -> Hello {
+        Hello {
+            protocol_version: PROTOCOL_VERSION.to_owned(),
+            server_version: env!("CARGO_PKG_VERSION").to_owned(),
+            capabilities: capabilities(),
+        }
+    }
+
+    /// Waits for one thing and deals with it; false when the session is to end.
+    async fn step(&mut self) -> bool {
+        let sync_due = self.store.sync_due();
+        let asks_due = self.asks.next_deadline();
+        let cut_off = self.turn.as_ref().and_then(|turn| turn.cut_off);
+        tokio::select! {
+            wish = self.inbox.wishes.recv() => match wish {
+                Some(Wish::Close { done }) => {
+                    self.closing.push(done);
+                    return false;
+                }
+                Some(wish) => self.on_wish(wish),
+                None => return false,
+            },
+            // The session holds a sender of its own, so this never ends.
+            Some(request) = self.inbox.turn_requests.recv() => self.on_turn_request(request),
+            reason = finished(&mut self.turn) => self.turn_ended(reason),
+            () = at(sync_due) => self.store.sync_in_background(),
+            () = at(asks_due) => self.asks_expired(),
+            () = at(cut_off) => self.cut_off_turn(),
+        }
+        true
+    }
+
+    fn on_wish(&mut self, wish: Wish) {
+        match wish {
+            Wish::Command { command, reply } => self.on_command(command, reply),
+            Wish::Sync => self.publish_sync(),
+            Wish::Dialog { dialog, answer } => self.open_dialog(dialog, answer),
+            Wish::ModelFound { found, reply } => self.model_found(found, reply),
+            Wish::Close { done } => self.closing.push(done),
+        }
+    }
+
+    /// Ends the turn, and puts everything on the disk.
+    async fn wind_down(mut self) {
+        self.abort_turn();
+        while self.turn.is_some() {
+            // Commands are no longer taken; what the turn still says is.
+            let cut_off = self.turn.as_ref().and_then(|turn| turn.cut_off);
+            tokio::select! {
+                Some(request) = self.inbox.turn_requests.recv() => self.on_turn_request(request),
+                reason = finished(&mut self.turn) => self.turn_ended(reason),
+                () = at(cut_off) => self.cut_off_turn(),
+            }
+        }
+        if let Ok(Err(error)) = self.store.sync().await {
+            tracing::error!(%error, "the session is not safe against a power cut");
+        }
+        for done in self.closing.drain(..) {
+            _ = done.send(());
+        }
+    }
+
+    pub(super) fn publish(&self, event: impl Into<AgentEvent>) {
+        self.bus.publish(&event.into());
+    }
+
+    /// Says what the agent is doing, if that changed.
+    pub(super) fn set_status(&mut self, status: AgentStatus) {
+        if self.status != status {
+            self.status = status;
+            self.publish(Status {
+                status,
+                detail: None,
+            });
+        }
+    }
+
+    /// The status that follows from a running turn and its questions.
+    pub(super) fn update_status(&mut self) {
+        if self.turn.is_some() {
+            self.set_status(self.asks.status().unwrap_or(AgentStatus::Streaming));
+        }
+    }
+
+    /// A command that does something ends the time of the last error.
+    pub(super) fn leave_error(&mut self) {
+        if self.status == AgentStatus::Error {
+            self.set_status(AgentStatus::Idle);
+        }
+    }
+
+    pub(super) fn queue_changed(&self) {
+        self.publish(QueueChanged {
+            queue: self.queue.shown(),
+        });
+    }
+
+    fn publish_sync(&self) {
+        let draft = self.turn.as_ref().and_then(|turn| turn.draft.as_ref());
+        let draft = draft.filter(|draft| !draft.is_empty()).map(Draft::message);
+        self.publish(Sync {
+            status: self.status,
+            mode: self.mode.name().to_owned(),
+            capabilities: Some(capabilities()),
+            runtime_epoch: None,
+            live_window: self.conversation.window(draft),
+            pending_requests: self.asks.shown(),
+            queue: self.queue.shown(),
+        });
+    }
+
+    /// Starts a turn with the prompt that has waited longest, if none runs.
+    pub(super) fn start_next_turn(&mut self) {
+        if self.turn.is_some() {
+            return;
+        }
+        let Some(prompt) = self.queue.first() else {
+            return;
+        };
+        let id = TurnId::generate();
+        let cancel = CancellationToken::new();
+        let link = TurnLink::new(self.inbox.turn_sender.clone(), Arc::clone(&self.bus));
+        let settings = TurnSettings {
+            agent: Arc::clone(&self.settings),
+            mode: Arc::clone(&self.mode),
+            ui: Arc::new(super::SessionUi::new(self.handle.clone())),
+            cancel: cancel.clone(),
+        };
+        self.turn = Some(RunningTurn {
+            id: id.clone(),
+            task: tokio::spawn(turn::run(settings, link)),
+            cancel,
+            cut_off: None,
+            usage: None,
+            rounds: 0,
+            draft: None,
+            selection: None,
+        });
+        self.set_status(AgentStatus::Streaming);
+        self.publish(TurnStart { turn_id: id });
+        self.deliver(&prompt);
+    }
+
+    /// Puts a prompt that waited into the conversation.
+    pub(super) fn deliver(&mut self, prompt: &Accepted) {
+        let text = ContentBlock::Text {
+            text: prompt.message.clone(),
+        };
+        let images = prompt.images.iter().map(|image| ContentBlock::Image {
+            data: image.data.clone(),
+            mime_type: image.mime_type.clone(),
+            omitted: false,
+        });
+        let content = std::iter::once(text).chain(images).collect();
+        let details = MessageDetails {
+            role: Role::User,
+            content,
+            partial: false,
+            usage: None,
+        };
+        let waited = prompt.kind != QueuedKind::Prompt;
+        match self.add_message(prompt.message_id.clone(), details) {
+            Ok(()) => {
+                self.queue.forget(&prompt.message_id);
+                if waited {
+                    self.queue_changed();
+                }
+            }
+            Err(error) => self.fail_turn(&error),
+        }
+    }
+
+    /// Tells everybody that the turn cannot go on, and makes it end.
+    pub(super) fn fail_turn(&mut self, message: &str) {
+        self.publish(Error {
+            code: ErrorCode::InternalError,
+            message: message.to_owned(),
+            fatal: Some(false),
+            data: None,
+        });
+        if let Some(turn) = &mut self.turn {
+            turn.cancel.cancel();
+            turn.cut_off.get_or_insert_with(|| Instant::now() + WIND_UP);
+        }
+    }
+
+    /// Begins to end the turn. Questions are closed at once, so that no dialog stays open.
+    pub(super) fn abort_turn(&mut self) {
+        if let Some(turn) = &mut self.turn {
+            turn.cancel.cancel();
+            turn.cut_off.get_or_insert_with(|| Instant::now() + WIND_UP);
+            self.close_asks("aborted");
+        }
+    }
+
+    /// The turn did not wind up in time.
+    fn cut_off_turn(&mut self) {
+        if let Some(turn) = &mut self.turn {
+            tracing::warn!(turn = %turn.id, "a turn did not end in time and was cut off");
+            turn.task.abort();
+            turn.cut_off = None;
+        }
+    }
+
+    /// A turn is over, in whatever way: what it left open is closed, and the next one starts.
+    fn turn_ended(&mut self, reason: Option<TurnEndReason>) {
+        // What the turn said last is still in the inbox.
+        while let Ok(request) = self.inbox.turn_requests.try_recv() {
+            self.on_turn_request(request);
+        }
+        self.close_asks("aborted");
+        let cancelled = self.turn.as_ref().is_some_and(RunningTurn::is_cancelled);
+        self.keep_broken_off();
+        self.answer_open_calls(if cancelled {
+            "the turn was aborted"
+        } else {
+            "the turn ended"
+        });
+        let Some(turn) = self.turn.take() else { return };
+        let reason = reason.unwrap_or(if cancelled {
+            TurnEndReason::Aborted
+        } else {
+            TurnEndReason::Error
+        });
+        self.store.sync_in_background();
+        self.publish(TurnEnd {
+            turn_id: turn.id,
+            reason,
+            usage: turn.usage,
+        });
+        for (reply, data) in self.aborting.drain(..) {
+            reply(Ok(data));
+        }
+        let failed = reason == TurnEndReason::Error;
+        self.set_status(if failed {
+            AgentStatus::Error
+        } else {
+            AgentStatus::Idle
+        });
+        if self.closing.is_empty() {
+            self.start_next_turn();
+        }
+    }
+}
+
+pub(super) fn capabilities() -> Vec<String> {
+    CAPABILITIES.iter().map(|&name| name.to_owned()).collect()
+}
+
+/// Resolves when the turn's task has ended: with its reason, or with none if it was cut off or
+/// broke down. Never, while no turn runs.
+async fn finished(turn: &mut Option<RunningTurn>) -> Option<TurnEndReason> {
+    match turn {
+        Some(turn) => match (&mut turn.task).await {
+            Ok(reason) => Some(reason),
+            Err(error) => {
+                if error.is_panic() {
+                    tracing::error!(turn = %turn.id, "a turn broke down");
+                }
+                None
+            }
+        },
+        None => std::future::pending().await,
+    }
+}
+
+async fn at(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}

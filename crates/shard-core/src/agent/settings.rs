@@ -1,0 +1,46 @@
+//! How an agent is to work.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use shard_types::HeadlessPolicy;
+
+use crate::catalog::{Catalog, Selection};
+use crate::host::Snapshot;
+
+/// Who answers questions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Responder {
+    /// The peer of the connection. If it does not answer in time, the headless policy applies.
+    Peer,
+    /// Nobody: the headless policy applies at once.
+    Nobody,
+}
+
+/// Everything that an agent is told at its start.
+pub struct Settings {
+    /// The folder that it works in, symlinks resolved.
+    pub cwd: PathBuf,
+    /// What it can do.
+    pub capabilities: Snapshot,
+    /// The models that it can use.
+    pub catalog: Catalog,
+    /// The model to start with.
+    pub model: Selection,
+    /// The mode to start with; the first registered one if left out.
+    pub mode: Option<String>,
+    /// Exactly these tools, if given.
+    pub tools: Option<Vec<String>>,
+    /// Who answers questions.
+    pub responder: Responder,
+    /// How long a question waits for its answer.
+    pub ask_timeout: Duration,
+    /// What happens to a question without an answer.
+    pub headless_policy: HeadlessPolicy,
+    /// Provider calls in one turn.
+    pub max_rounds: u32,
+    /// How much of a tool's output goes to the model, in bytes.
+    pub max_output_bytes: usize,
+    /// Where output that is too long is kept.
+    pub output_dir: PathBuf,
+}

@@ -1,0 +1,439 @@
+//! What a turn asks of its session.
+
+use serde_json::{Map, Value};
+use shard_contracts::{Ask, Dialog, ProviderEvent, ProviderRequest, ToolDeclaration};
+use shard_types::event::{
+    Error, MessageComplete, PermissionRequest, PermissionResolved, Status, ToolCall, ToolProgress,
+    ToolResult, TurnEndReason, UiKind, UiRequest, UiResolved, UiValue,
+};
+use shard_types::{
+    AgentStatus, Checkpoint, EntryBody, EntryId, ErrorCode, HeadlessPolicy, Message,
+    MessageDetails, PermissionDecision, RequestId, Role, ToolResultContent, ToolResultDetails,
+    Usage,
+};
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::asks::PendingKind;
+use super::draft::{Draft, Finished};
+use super::handle::{Answer, Plan, StartedCall, TurnRequest};
+use super::session::{AgentSession, RunningTurn};
+use super::settings::Responder;
+use crate::prompt;
+
+impl AgentSession {
+    pub(super) fn on_turn_request(&mut self, request: TurnRequest) {
+        match request {
+            TurnRequest::Plan { answer } => {
+                let plan = self.plan();
+                _ = answer.send(plan);
+            }
+            TurnRequest::Stream(event) => self.stream(event),
+            TurnRequest::Retry { detail } => {
+                self.publish(Status {
+                    status: AgentStatus::Streaming,
+                    detail: Some(detail),
+                });
+            }
+            TurnRequest::Finish { cut, answer } => {
+                let finished = self.finish_message(cut);
+                _ = answer.send(finished);
+            }
+            TurnRequest::Ask {
+                tool,
+                input,
+                ask,
+                answer,
+            } => self.open_ask(tool, input, *ask, answer),
+            TurnRequest::ToolStarted { call, answer } => {
+                let started = self.tool_started(call);
+                _ = answer.send(started);
+            }
+            TurnRequest::ToolProgress { tool_call_id, text } => {
+                self.publish(ToolProgress {
+                    tool_call_id,
+                    text_delta: text,
+                });
+            }
+            TurnRequest::ToolDone { result, answer } => {
+                let done = self.tool_done(result);
+                _ = answer.send(done);
+            }
+            TurnRequest::Complain { code, message } => {
+                self.publish(Error {
+                    code,
+                    message,
+                    fatal: Some(false),
+                    data: None,
+                });
+            }
+        }
+    }
+
+    /// What the turn does next: it goes on while the model has results to read or a person has
+    /// said something, within its bound.
+    fn plan(&mut self) -> Plan {
+        let Some(turn) = &mut self.turn else {
+            return Plan::Stop(TurnEndReason::Aborted);
+        };
+        if turn.is_cancelled() {
+            return Plan::Stop(TurnEndReason::Aborted);
+        }
+        let first = turn.rounds == 0;
+        let max_rounds = self.settings.max_rounds;
+        if turn.rounds >= max_rounds {
+            let message = format!(
+                "the turn was stopped after {max_rounds} rounds (`tools.max_rounds`); send a message to go on"
+            );
+            self.publish(Error {
+                code: ErrorCode::ToolError,
+                message,
+                fatal: Some(false),
+                data: None,
+            });
+            return Plan::Stop(TurnEndReason::Limit);
+        }
+        let steers = self.queue.steers();
+        steers.iter().for_each(|steer| self.deliver(steer));
+        let history = self.conversation.history();
+        let to_answer = history.last().is_some_and(|last| last.role == Role::User);
+        let Some(turn) = &mut self.turn else {
+            return Plan::Stop(TurnEndReason::Aborted);
+        };
+        if turn.is_cancelled() || (first && !to_answer) {
+            return Plan::Stop(TurnEndReason::Aborted);
+        }
+        if !to_answer {
+            return Plan::Stop(TurnEndReason::Done);
+        }
+        turn.rounds += 1;
+        turn.selection = Some(self.model.clone());
+        Plan::Call {
+            selection: self.model.clone(),
+            request: Box::new(self.request(history)),
+        }
+    }
+
+    fn request(&self, messages: Vec<Message>) -> ProviderRequest {
+        let offered = self
+            .settings
+            .capabilities
+            .tools
+            .iter()
+            .filter(|tool| self.mode.offers(&***tool));
+        let declare = |tool: &std::sync::Arc<dyn shard_contracts::Tool>| ToolDeclaration {
+            name: tool.name().to_owned(),
+            description: tool.description().to_owned(),
+            input_schema: tool.input_schema(),
+        };
+        ProviderRequest {
+            model: self.model.spec.clone(),
+            system: prompt::system(&self.settings, &*self.mode),
+            messages,
+            tools: offered.map(declare).collect(),
+            reasoning: None,
+        }
+    }
+
+    fn stream(&mut self, event: ProviderEvent) {
+        let Some(turn) = &mut self.turn else { return };
+        if turn.is_cancelled() {
+            return;
+        }
+        let model = turn
+            .selection
+            .as_ref()
+            .map_or_else(String::new, |selection| selection.id());
+        let draft = turn.draft.get_or_insert_with(|| Draft::new(model));
+        let conversation = &self.conversation;
+        if let Some(delta) = draft.push(event, |id| conversation.knows_call(id)) {
+            self.publish(delta);
+        }
+    }
+
+    /// Keeps the whole answer, and says what calls it makes.
+    fn finish_message(&mut self, cut: bool) -> Result<Finished, String> {
+        let Some(turn) = &mut self.turn else {
+            return Err("the turn is over".to_owned());
+        };
+        let Some(draft) = turn.draft.take() else {
+            return Ok(Finished {
+                content: Vec::new(),
+                calls: Vec::new(),
+            });
+        };
+        let usage = draft.usage.clone().map(|usage| match &turn.selection {
+            Some(selection) => selection.priced(usage),
+            None => usage,
+        });
+        let finished = draft.finish(cut);
+        if !finished.content.is_empty() {
+            let details = MessageDetails {
+                role: Role::Assistant,
+                content: finished.content.clone(),
+                partial: false,
+                usage: usage.clone(),
+            };
+            self.add_message(draft.id, details)?;
+        }
+        self.count(usage);
+        Ok(finished)
+    }
+
+    fn count(&mut self, usage: Option<Usage>) {
+        if let (Some(turn), Some(usage)) = (&mut self.turn, usage) {
+            turn.usage.get_or_insert_default().add(&usage);
+            self.publish(usage);
+        }
+    }
+
+    /// The answer broke off: what had come is kept, marked, and shown as it stands.
+    pub(super) fn keep_broken_off(&mut self) {
+        let Some(draft) = self.turn.as_mut().and_then(|turn| turn.draft.take()) else {
+            return;
+        };
+        let content = draft.broken_off();
+        if !content.is_empty() {
+            let details = MessageDetails {
+                role: Role::Assistant,
+                content,
+                partial: true,
+                usage: None,
+            };
+            if let Err(error) = self.add_message(draft.id.clone(), details) {
+                self.fail_turn(&error);
+            }
+        }
+        let usage = draft.usage.clone();
+        self.count(usage);
+    }
+
+    /// Appends a message and shows it.
+    ///
+    /// # Errors
+    /// A text for people, when it could not be written; then it is not shown either.
+    pub(super) fn add_message(
+        &mut self,
+        id: EntryId,
+        details: MessageDetails,
+    ) -> Result<(), String> {
+        let entry = self
+            .store
+            .append_as(id, EntryBody::Message(details.clone()))
+            .map_err(|error| error.to_string())?;
+        let MessageDetails {
+            role,
+            content,
+            partial,
+            ..
+        } = details;
+        let message = Message {
+            id: entry.id.clone(),
+            role,
+            content,
+            partial,
+        };
+        self.conversation.add(entry);
+        self.publish(MessageComplete {
+            message_id: message.id.clone(),
+            message,
+        });
+        Ok(())
+    }
+
+    fn tool_started(&mut self, call: StartedCall) -> Result<(), String> {
+        let mark = Checkpoint::ToolStarted {
+            tool_call_id: call.tool_call_id.clone(),
+        };
+        let entry = self
+            .store
+            .checkpoint(mark)
+            .map_err(|error| error.to_string())?;
+        self.conversation.add(entry);
+        self.publish(ToolCall {
+            tool_call_id: call.tool_call_id,
+            name: call.name,
+            args: call.args,
+            render: call.render,
+            read_only: Some(call.read_only),
+            allowed_by: call.allowed_by,
+        });
+        Ok(())
+    }
+
+    fn tool_done(&mut self, result: ToolResult) -> Result<(), String> {
+        let details = ToolResultDetails {
+            tool_call_id: result.tool_call_id.clone(),
+            content: result.content.clone(),
+            is_error: result.is_error,
+            exit_code: result.exit_code,
+            duration_ms: result.duration_ms,
+            render: result.render.clone(),
+        };
+        let entry = self
+            .store
+            .append(EntryBody::ToolResult(details))
+            .map_err(|error| error.to_string())?;
+        self.conversation.add(entry);
+        self.publish(result);
+        Ok(())
+    }
+
+    /// Gives every call that has no result one that says what happened to it.
+    pub(super) fn answer_open_calls(&mut self, why: &str) {
+        for (tool_call_id, started) in self.conversation.open_calls() {
+            let message = if started {
+                format!(
+                    "interrupted: {why} while this call ran; it may have had part of its effect"
+                )
+            } else {
+                format!("not started: {why} before this call ran")
+            };
+            let result = ToolResult {
+                tool_call_id,
+                content: ToolResultContent::error(message),
+                is_error: true,
+                exit_code: None,
+                duration_ms: None,
+                render: None,
+            };
+            if let Err(error) = self.tool_done(result) {
+                // The history is completed from memory; the file is completed when it is next opened.
+                self.fail_turn(&error);
+                break;
+            }
+        }
+    }
+
+    fn open_ask(
+        &mut self,
+        tool: String,
+        input: Map<String, Value>,
+        ask: Ask,
+        answer: oneshot::Sender<Answer>,
+    ) {
+        let fallback = match self.settings.headless_policy {
+            HeadlessPolicy::AllowIfRuleMatches if ask.covered => PermissionDecision::Allow,
+            _ => PermissionDecision::Deny,
+        };
+        let queue = self.settings.headless_policy == HeadlessPolicy::Queue;
+        if self.turn.as_ref().is_none_or(RunningTurn::is_cancelled) {
+            _ = answer.send(Answer {
+                decision: PermissionDecision::Deny,
+                reason: None,
+                source: Some("aborted".to_owned()),
+            });
+            return;
+        }
+        if self.settings.responder == Responder::Nobody && !queue {
+            _ = answer.send(Answer {
+                decision: fallback,
+                reason: None,
+                source: Some("headless".to_owned()),
+            });
+            return;
+        }
+        let request = PermissionRequest {
+            request_id: RequestId::generate(),
+            tool_name: tool,
+            input: Value::Object(input),
+            prompt: ask.prompt,
+            options: ask.options,
+            details: ask.details,
+            choices: ask.choices,
+            headless_decision: None,
+        };
+        self.publish(request.clone());
+        let timeout = (!queue).then_some(self.settings.ask_timeout);
+        self.asks.open(
+            PendingKind::Permission {
+                request,
+                fallback,
+                answer,
+            },
+            timeout,
+        );
+        self.update_status();
+    }
+
+    pub(super) fn open_dialog(&mut self, dialog: Dialog, answer: oneshot::Sender<Option<UiValue>>) {
+        let notice = dialog.kind == UiKind::Notify;
+        let queue = self.settings.headless_policy == HeadlessPolicy::Queue;
+        let nobody = self.settings.responder == Responder::Nobody && !queue;
+        let over = self.turn.as_ref().is_some_and(RunningTurn::is_cancelled);
+        if !notice && (nobody || over) {
+            _ = answer.send(None);
+            return;
+        }
+        let request = UiRequest {
+            request_id: RequestId::generate(),
+            kind: dialog.kind,
+            title: dialog.title,
+            message: dialog.message,
+            options: dialog.options,
+            multiple: dialog.multiple,
+            placeholder: dialog.placeholder,
+            prefill: dialog.prefill,
+            notify_type: dialog.notify_type,
+        };
+        self.publish(request.clone());
+        if notice {
+            return;
+        }
+        let timeout = (!queue).then_some(self.settings.ask_timeout);
+        self.asks.open(PendingKind::Ui { request, answer }, timeout);
+        self.update_status();
+    }
+
+    pub(super) fn asks_expired(&mut self) {
+        let expired = self.asks.close_expired(Instant::now());
+        expired
+            .into_iter()
+            .for_each(|ask| self.resolve_without_answer(ask, "timeout"));
+        self.update_status();
+    }
+
+    /// Closes every question because of something other than an answer.
+    pub(super) fn close_asks(&mut self, source: &str) {
+        let open = self.asks.close_all();
+        open.into_iter()
+            .for_each(|ask| self.resolve_without_answer(ask, source));
+    }
+
+    fn resolve_without_answer(&mut self, ask: PendingKind, source: &str) {
+        let source = Some(source.to_owned());
+        match ask {
+            PendingKind::Permission {
+                request,
+                fallback,
+                answer,
+            } => {
+                let timeout = source.as_deref() == Some("timeout");
+                let decision = if timeout {
+                    fallback
+                } else {
+                    PermissionDecision::Deny
+                };
+                self.publish(PermissionResolved {
+                    request_id: request.request_id,
+                    decision: Some(decision),
+                    choice_id: None,
+                    source: source.clone(),
+                });
+                _ = answer.send(Answer {
+                    decision,
+                    reason: None,
+                    source,
+                });
+            }
+            PendingKind::Ui { request, answer } => {
+                self.publish(UiResolved {
+                    request_id: request.request_id,
+                    value: None,
+                    source,
+                });
+                _ = answer.send(None);
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! From stored entries to a history that every provider accepts.
+//!
+//! A pure function. Whatever happened (aborts, crashes, damage, models that were switched), what
+//! comes out holds: user and assistant take turns, starting with the user; every tool call is
+//! answered exactly once, in the message after it and in call order; no result lacks its call; no
+//! text is blank and no message empty.
+
+use std::collections::HashMap;
+
+use shard_types::{
+    ContentBlock, EntryBody, EntryId, Message, Role, SessionEntry, ToolResultContent,
+    ToolResultDetails,
+};
+
+/// What stands in for a result that was never recorded.
+const NO_RESULT: &str = "no result of this call was recorded; it may or may not have had an effect";
+
+/// Builds the history for a provider call.
+#[must_use]
+pub(crate) fn assemble(entries: &[SessionEntry]) -> Vec<Message> {
+    let results = results(entries);
+    let mut history: Vec<Message> = Vec::new();
+    for entry in entries {
+        let EntryBody::Message(details) = &entry.body else {
+            continue;
+        };
+        let mut content: Vec<_> = details
+            .content
+            .iter()
+            .filter(|block| keep(block))
+            .cloned()
+            .collect();
+        if details.partial {
+            content.retain(|block| !is_thinking(block)); // a thought without its proof is worth nothing
+        }
+        let answers = match details.role {
+            Role::Assistant => answers(&content, &results),
+            Role::User => Vec::new(),
+        };
+        push(&mut history, entry.id.clone(), details.role, content);
+        push(&mut history, entry.id.clone(), Role::User, answers);
+    }
+    history
+}
+
+/// The first recorded result of each call.
+fn results(entries: &[SessionEntry]) -> HashMap<&str, &ToolResultDetails> {
+    let mut results = HashMap::new();
+    for entry in entries {
+        if let EntryBody::ToolResult(details) = &entry.body {
+            results
+                .entry(details.tool_call_id.as_str())
+                .or_insert(details);
+        }
+    }
+    results
+}
+
+fn keep(block: &ContentBlock) -> bool {
+    match block {
+        ContentBlock::Text { text } => !text.trim().is_empty(),
+        // Results have entries of their own.
+        ContentBlock::ToolResult { .. } => false,
+        ContentBlock::Thinking {
+            text, signature, ..
+        } => signature.is_some() || !text.trim().is_empty(),
+        ContentBlock::ToolCall { .. } => true,
+        ContentBlock::Image { data, .. } => !data.is_empty(),
+    }
+}
+
+fn is_thinking(block: &ContentBlock) -> bool {
+    matches!(block, ContentBlock::Thinking { .. })
+}
+
+fn answers(
+    content: &[ContentBlock],
+    results: &HashMap<&str, &ToolResultDetails>,
+) -> Vec<ContentBlock> {
+    let calls = content.iter().filter_map(|block| match block {
+        ContentBlock::ToolCall { id, .. } => Some(id),
+        _ => None,
+    });
+    let answer = |id: &String| match results.get(id.as_str()) {
+        Some(details) => result_block(details),
+        None => ContentBlock::ToolResult {
+            tool_call_id: id.clone(),
+            content: ToolResultContent::error(NO_RESULT),
+            is_error: Some(true),
+            exit_code: None,
+            duration_ms: None,
+            render: None,
+        },
+    };
+    calls.map(answer).collect()
+}
+
+/// A stored result as a block of a message.
+#[must_use]
+pub(crate) fn result_block(details: &ToolResultDetails) -> ContentBlock {
+    ContentBlock::ToolResult {
+        tool_call_id: details.tool_call_id.clone(),
+        content: details.content.clone(),
+        is_error: Some(details.is_error),
+        exit_code: details.exit_code,
+        duration_ms: details.duration_ms,
+        render: details.render.clone(),
+    }
+}
+
+/// Appends to the history, joining what has the same speaker. A message of the assistant before
+/// any of the user's, or one that holds nothing but thoughts, is left out.
+fn push(history: &mut Vec<Message>, id: EntryId, role: Role, content: Vec<ContentBlock>) {
+    if content.iter().all(is_thinking) || (history.is_empty() && role == Role::Assistant) {
+        return;
+    }
+    match history.last_mut() {
+        Some(last) if last.role == role => last.content.extend(content),
+        _ => history.push(Message {
+            id,
+            role,
+            content,
+            partial: false,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

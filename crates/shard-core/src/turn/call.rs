@@ -1,0 +1,283 @@
+//! One tool call: check, ask, run, record.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use serde_json::{Map, Value};
+use shard_contracts::{
+    Access, CallFacts, Decision, PathFact, Progress, Tool, ToolContext, ToolOutput,
+};
+use shard_types::PermissionDecision;
+use shard_types::event::{AllowedBy, ToolResult};
+
+use super::Turn;
+use super::guard::CallOutcome;
+use super::link::{SessionGone, TurnLink};
+use crate::agent::{Answer, Call, StartedCall};
+use crate::paths;
+
+/// How long a tool may take to stop once its turn is aborted.
+const GRACE: Duration = Duration::from_millis(700);
+
+/// How much live output one call may show, in bytes.
+const PROGRESS_BYTES: usize = 1024 * 1024;
+
+impl Turn {
+    /// Carries out one call. Whatever happens, the call has its result in the end.
+    pub(super) async fn run_call(&self, call: &Call) -> Result<CallOutcome, SessionGone> {
+        let began = Instant::now();
+        let (output, ran) = match self.prepare(call).await? {
+            Ok(prepared) => (self.execute(call, prepared).await?, true),
+            Err(refusal) => (ToolOutput::error(refusal), false),
+        };
+        let outcome = if output.is_error {
+            CallOutcome::Failed
+        } else {
+            CallOutcome::Worked
+        };
+        self.note_changes(&output);
+        self.link
+            .tool_done(ToolResult {
+                tool_call_id: call.id.clone(),
+                content: output.content,
+                is_error: output.is_error,
+                exit_code: output.exit_code,
+                duration_ms: ran
+                    .then(|| u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX)),
+                render: output.render,
+            })
+            .await?;
+        Ok(outcome)
+    }
+
+    /// Everything that comes before a call may run; the inner error is what the model reads.
+    async fn prepare(&self, call: &Call) -> Result<Result<Prepared, String>, SessionGone> {
+        let args = match &call.args {
+            Ok(args) => args.clone(),
+            Err(problem) => return Ok(Err(problem.clone())),
+        };
+        let Some(tool) = self.tool(&call.name) else {
+            return Ok(Err(self.no_such_tool(&call.name)));
+        };
+        if let Err(problem) = validate(&*tool, &args) {
+            return Ok(Err(problem));
+        }
+        let access = tool.access(&args);
+        let given = match &access {
+            Access::Read(paths) | Access::Write(paths) => paths.as_slice(),
+            Access::Nothing | Access::Command(_) | Access::Unknown => &[],
+        };
+        let facts = paths::facts(&self.settings.agent.cwd, given);
+        let permit = self.permit(&*tool, &args, &access, &facts).await?;
+        Ok(permit.map(|allowed_by| Prepared {
+            tool,
+            args,
+            facts,
+            allowed_by,
+        }))
+    }
+
+    fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let tool = self.settings.agent.capabilities.tool(name)?;
+        self.settings.mode.offers(&**tool).then(|| Arc::clone(tool))
+    }
+
+    fn no_such_tool(&self, name: &str) -> String {
+        let tools = self.settings.agent.capabilities.tools.iter();
+        let offered = tools
+            .filter(|tool| self.settings.mode.offers(&***tool))
+            .map(|tool| tool.name());
+        format!(
+            "there is no tool {name:?}; use one of: {}",
+            offered.collect::<Vec<_>>().join(", ")
+        )
+    }
+
+    /// Whether the call may run, and by what; a person is asked where the gate leaves it to one.
+    async fn permit(
+        &self,
+        tool: &dyn Tool,
+        args: &Map<String, Value>,
+        access: &Access,
+        facts: &[PathFact],
+    ) -> Result<Result<Option<AllowedBy>, String>, SessionGone> {
+        let Some(gate) = &self.settings.agent.capabilities.gate else {
+            return Ok(Err(
+                "no permission gate is installed, so nothing may run".to_owned()
+            ));
+        };
+        let facts = CallFacts {
+            tool: tool.name(),
+            read_only: tool.read_only(),
+            input: args,
+            access,
+            paths: facts,
+            cwd: &self.settings.agent.cwd,
+            mode: &*self.settings.mode,
+        };
+        let ask = match gate.check(&facts) {
+            Decision::Allow { by } => return Ok(Ok(Some(by))),
+            Decision::Deny { reason } => return Ok(Err(reason)),
+            Decision::Ask(ask) => ask,
+        };
+        let answer = self
+            .link
+            .permission(tool.name().to_owned(), args.clone(), ask)
+            .await?;
+        match answer.decision {
+            PermissionDecision::Deny => return Ok(Err(refusal(&answer))),
+            PermissionDecision::Allow => {}
+            PermissionDecision::AllowAlways => {
+                if let Err(error) = gate.grant(&facts, answer.source.as_deref()) {
+                    let message = format!("{error}; the call runs this once");
+                    self.link
+                        .complain(shard_types::ErrorCode::InternalError, message)
+                        .await?;
+                }
+            }
+        }
+        Ok(Ok(None))
+    }
+
+    async fn execute(&self, call: &Call, prepared: Prepared) -> Result<ToolOutput, SessionGone> {
+        let Prepared {
+            tool,
+            args,
+            facts,
+            allowed_by,
+        } = prepared;
+        self.link
+            .tool_started(StartedCall {
+                tool_call_id: call.id.clone(),
+                name: call.name.clone(),
+                args: args.clone(),
+                render: tool.preview(&args),
+                read_only: tool.read_only(),
+                allowed_by,
+            })
+            .await?;
+        let context = self.context(call, facts);
+        // A tool that breaks down costs its call, not the turn.
+        let work = AssertUnwindSafe(tool.execute(args, &context)).catch_unwind();
+        tokio::pin!(work);
+        let output = tokio::select! {
+            output = &mut work => Some(output),
+            () = self.settings.cancel.cancelled() => tokio::time::timeout(GRACE, &mut work).await.ok(),
+        };
+        Ok(match output {
+            Some(Ok(output)) => output,
+            Some(Err(_)) => ToolOutput::error(format!(
+                "the tool {} broke down; this is a bug in it",
+                call.name
+            )),
+            None => ToolOutput::error(
+                "interrupted: the turn was aborted while this call ran; it may have had part of its effect",
+            ),
+        })
+    }
+
+    fn context(&self, call: &Call, paths: Vec<PathFact>) -> ToolContext {
+        let agent = &self.settings.agent;
+        ToolContext {
+            cwd: agent.cwd.clone(),
+            tool_call_id: call.id.clone(),
+            paths,
+            cancel: self.settings.cancel.clone(),
+            progress: Arc::new(CallProgress {
+                link: self.link.clone(),
+                tool_call_id: call.id.clone(),
+                room: AtomicUsize::new(PROGRESS_BYTES),
+            }),
+            ui: Arc::clone(&self.settings.ui),
+            output_dir: agent.output_dir.clone(),
+            max_output_bytes: agent.max_output_bytes,
+        }
+    }
+
+    fn note_changes(&self, output: &ToolOutput) {
+        if let Some(code) = &self.settings.agent.capabilities.code {
+            output.mutated.iter().for_each(|path| code.invalidate(path));
+        }
+    }
+}
+
+/// A call that may run.
+struct Prepared {
+    tool: Arc<dyn Tool>,
+    args: Map<String, Value>,
+    facts: Vec<PathFact>,
+    allowed_by: Option<AllowedBy>,
+}
+
+/// What the model reads when a call was not permitted.
+fn refusal(answer: &Answer) -> String {
+    let because = answer
+        .reason
+        .as_deref()
+        .map_or_else(String::new, |reason| format!(": {reason}"));
+    match answer.source.as_deref() {
+        Some("headless") => {
+            "denied: nobody was there to ask, and calls that need a person's permission are \
+                             denied then. Go on without it, or say what you would have done"
+                .to_owned()
+        }
+        Some("timeout") => {
+            "denied: nobody answered in time. Go on without it, or say what you would have done"
+                .to_owned()
+        }
+        Some("aborted") => {
+            "not started: the turn was aborted before this call was permitted".to_owned()
+        }
+        _ => format!("the person denied this call{because}"),
+    }
+}
+
+/// Checks the arguments against the tool's schema. The message names the field.
+fn validate(tool: &dyn Tool, args: &Map<String, Value>) -> Result<(), String> {
+    let validator = jsonschema::validator_for(&tool.input_schema()).map_err(|error| {
+        format!(
+            "the tool {} has a schema that is not valid: {error}",
+            tool.name()
+        )
+    })?;
+    let args = Value::Object(args.clone());
+    let problems: Vec<_> = validator
+        .iter_errors(&args)
+        .take(5)
+        .map(|error| match error.instance_path().as_str() {
+            "" => error.to_string(),
+            path => format!("{}: {error}", path.trim_start_matches('/')),
+        })
+        .collect();
+    if problems.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "the arguments of {} do not fit, so nothing was run: {}",
+        tool.name(),
+        problems.join("; ")
+    ))
+}
+
+struct CallProgress {
+    link: TurnLink,
+    tool_call_id: String,
+    room: AtomicUsize,
+}
+
+impl Progress for CallProgress {
+    fn output(&self, text: &str) {
+        let taken = self
+            .room
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |room| {
+                room.checked_sub(text.len())
+            });
+        if taken.is_ok() && !text.is_empty() {
+            self.link
+                .tool_progress(self.tool_call_id.clone(), text.to_owned());
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! One turn: call the model, run what it asks for, until it asks for nothing more.
+//!
+//! A turn owns no state of the conversation. It asks its session for each request, gives it every
+//! piece that comes, and runs the calls of each message in their order; the session may end it at
+//! any point by cancelling. Nothing here branches on the name of a mode, a tool or a provider.
+
+mod call;
+mod guard;
+mod link;
+
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use shard_contracts::{Mode, ProviderError, ProviderEvent, ProviderRequest, StopReason, Ui};
+use shard_types::ErrorCode;
+use shard_types::event::TurnEndReason;
+use tokio_util::sync::CancellationToken;
+
+use self::guard::LoopGuard;
+use self::link::SessionGone;
+pub(crate) use self::link::TurnLink;
+use crate::agent::{Finished, Settings};
+use crate::catalog::Selection;
+use crate::provider::RetryPolicy;
+
+/// What a turn works with.
+pub(crate) struct TurnSettings {
+    pub(crate) agent: Arc<Settings>,
+    pub(crate) mode: Arc<dyn Mode>,
+    pub(crate) ui: Arc<dyn Ui>,
+    pub(crate) cancel: CancellationToken,
+}
+
+/// Runs one turn to its end.
+pub(crate) async fn run(settings: TurnSettings, link: TurnLink) -> TurnEndReason {
+    let cancel = settings.cancel.clone();
+    let turn = Turn {
+        settings,
+        link,
+        guard: LoopGuard::default(),
+    };
+    match turn.rounds().await {
+        Ok(reason) => reason,
+        // Its session is gone or could not write: either way it has said so.
+        Err(SessionGone) if cancel.is_cancelled() => TurnEndReason::Aborted,
+        Err(SessionGone) => TurnEndReason::Error,
+    }
+}
+
+pub(crate) struct Turn {
+    settings: TurnSettings,
+    link: TurnLink,
+    guard: LoopGuard,
+}
+
+/// How a provider call ended.
+enum Called {
+    Whole { cut: bool },
+    Failed(TurnEndReason),
+}
+
+impl Turn {
+    async fn rounds(mut self) -> Result<TurnEndReason, SessionGone> {
+        use crate::agent::Plan;
+        loop {
+            let (selection, request) = match self.link.plan().await? {
+                Plan::Stop(reason) => return Ok(reason),
+                Plan::Call { selection, request } => (selection, *request),
+            };
+            let cut = match self.call_provider(&selection, request).await? {
+                Called::Whole { cut } => cut,
+                Called::Failed(reason) => return Ok(reason),
+            };
+            let Finished { content, calls } = self.link.finish(cut).await?;
+            if content.is_empty() {
+                let message = format!(
+                    "{} answered with nothing; send the message again or pick another model",
+                    selection.id()
+                );
+                self.link
+                    .complain(ErrorCode::ProviderError, message)
+                    .await?;
+                return Ok(TurnEndReason::Error);
+            }
+            if cut && calls.is_empty() {
+                let message =
+                    "the answer was cut at the model's output limit; send a message to go on";
+                self.link
+                    .complain(ErrorCode::ProviderError, message.to_owned())
+                    .await?;
+                return Ok(TurnEndReason::Limit);
+            }
+            for call in calls {
+                if self.settings.cancel.is_cancelled() {
+                    return Ok(TurnEndReason::Aborted);
+                }
+                let outcome = self.run_call(&call).await?;
+                if let Some(message) = self.guard.look_at(&call, outcome) {
+                    self.link.complain(ErrorCode::ToolError, message).await?;
+                    return Ok(TurnEndReason::Limit);
+                }
+            }
+        }
+    }
+
+    /// Makes one provider call, again while that can help: a call is repeated only as long as
+    /// nothing of an answer has come, so that nothing is ever shown or done twice.
+    async fn call_provider(
+        &self,
+        selection: &Selection,
+        request: ProviderRequest,
+    ) -> Result<Called, SessionGone> {
+        let policy = RetryPolicy::default();
+        let mut attempt = 0;
+        loop {
+            let error = match self.stream(selection, request.clone()).await? {
+                Streamed::Whole(stop) => {
+                    return Ok(Called::Whole {
+                        cut: stop != StopReason::Done,
+                    });
+                }
+                Streamed::Aborted => return Ok(Called::Failed(TurnEndReason::Aborted)),
+                Streamed::Failed {
+                    error,
+                    started: true,
+                } => {
+                    let message = format!("{error}. What had come of the answer is kept");
+                    self.link
+                        .complain(ErrorCode::ProviderError, message)
+                        .await?;
+                    return Ok(Called::Failed(TurnEndReason::Error));
+                }
+                Streamed::Failed {
+                    error,
+                    started: false,
+                } => error,
+            };
+            attempt += 1;
+            let Some(wait) = policy.delay(attempt, &error) else {
+                self.link
+                    .complain(ErrorCode::ProviderError, error.message)
+                    .await?;
+                return Ok(Called::Failed(TurnEndReason::Error));
+            };
+            let detail = format!("retrying in {:.1} s: {}", wait.as_secs_f32(), error.message);
+            self.link.retry(detail).await?;
+            tokio::select! {
+                () = tokio::time::sleep(wait) => {}
+                () = self.settings.cancel.cancelled() => return Ok(Called::Failed(TurnEndReason::Aborted)),
+            }
+        }
+    }
+
+    async fn stream(
+        &self,
+        selection: &Selection,
+        request: ProviderRequest,
+    ) -> Result<Streamed, SessionGone> {
+        let mut stream = selection.provider.stream(request);
+        let mut started = false;
+        loop {
+            let event = tokio::select! {
+                biased;
+                () = self.settings.cancel.cancelled() => return Ok(Streamed::Aborted),
+                event = stream.next() => event,
+            };
+            match event {
+                Some(Ok(ProviderEvent::Stop(reason))) => return Ok(Streamed::Whole(reason)),
+                Some(Ok(event)) => {
+                    started |= !matches!(event, ProviderEvent::Usage(_));
+                    self.link.stream(event).await?;
+                    tokio::select! {
+                        () = self.settings.cancel.cancelled() => return Ok(Streamed::Aborted),
+                        () = self.link.ready() => {}
+                    }
+                }
+                Some(Err(error)) => return Ok(Streamed::Failed { error, started }),
+                None => {
+                    return Ok(Streamed::Failed {
+                        error: ended_early(selection),
+                        started,
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// How one try of a provider call ended.
+enum Streamed {
+    Whole(StopReason),
+    Aborted,
+    Failed { error: ProviderError, started: bool },
+}
+
+fn ended_early(selection: &Selection) -> ProviderError {
+    let message = format!("the answer of {} ended before it was whole", selection.id());
+    ProviderError::new(shard_contracts::ProviderErrorKind::Network, message)
+}

@@ -1,0 +1,218 @@
+//! What waits to be written to one peer.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
+
+/// Above this a turn waits for its reader, in bytes. Well below the bound, so that answers to
+/// commands still find room.
+const HIGH_WATER: usize = 256 * 1024;
+
+/// Largest batch that is written at once, in bytes, unless one line is larger.
+const BATCH: usize = 64 * 1024;
+
+/// More waits than a peer may leave unread; the connection ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the reader is too slow: {limit} bytes wait already")]
+pub struct OutboxFull {
+    limit: usize,
+}
+
+/// A queue of lines, bounded in bytes. Filling it never blocks; a writer empties it from a thread
+/// of its own.
+///
+/// The lock is held for moments only, by the event loop to append and by the writer to take.
+#[derive(Debug)]
+pub struct Outbox {
+    limit: usize,
+    state: Mutex<State>,
+    filled: Condvar,
+    emptied: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    lines: VecDeque<String>,
+    bytes: usize,
+    /// A batch is being written.
+    writing: bool,
+    closed: bool,
+}
+
+impl Outbox {
+    /// An empty queue that takes at most `limit` bytes; one single larger line is let through.
+    #[must_use]
+    pub fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            state: Mutex::default(),
+            filled: Condvar::new(),
+            emptied: Notify::new(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Appends a message, given without its line ending. After the end nothing is taken.
+    ///
+    /// # Errors
+    /// [`OutboxFull`], and the queue is closed.
+    pub fn push(&self, line: String) -> Result<(), OutboxFull> {
+        let mut state = self.state();
+        if state.closed {
+            return Ok(());
+        }
+        if !state.lines.is_empty() && state.bytes + line.len() > self.limit {
+            state.closed = true;
+            drop(state);
+            self.filled.notify_all();
+            self.emptied.notify_waiters();
+            return Err(OutboxFull { limit: self.limit });
+        }
+        state.bytes += line.len() + 1;
+        state.lines.push_back(line);
+        drop(state);
+        self.filled.notify_all();
+        Ok(())
+    }
+
+    /// Resolves once little waits, or nothing will be written any more.
+    pub async fn ready(&self) {
+        loop {
+            let emptied = self.emptied.notified();
+            {
+                let state = self.state();
+                if state.closed || state.bytes < HIGH_WATER {
+                    return;
+                }
+            }
+            emptied.await;
+        }
+    }
+
+    /// Takes the next bytes to write, waiting for them; `None` at the end.
+    pub(crate) fn take(&self) -> Option<Vec<u8>> {
+        let mut state = self.state();
+        state.writing = false;
+        self.filled.notify_all(); // whoever waits for the end of writing
+        while state.lines.is_empty() {
+            if state.closed {
+                return None;
+            }
+            state = self
+                .filled
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        let mut batch = Vec::new();
+        while let Some(line) = state
+            .lines
+            .pop_front_if(|line| batch.is_empty() || batch.len() + line.len() < BATCH)
+        {
+            batch.extend_from_slice(line.as_bytes());
+            batch.push(b'\n');
+        }
+        state.bytes -= batch.len();
+        state.writing = true;
+        drop(state);
+        self.emptied.notify_waiters();
+        Some(batch)
+    }
+
+    /// Nothing can be written any more: what waits is dropped.
+    pub(crate) fn give_up(&self) {
+        let mut state = self.state();
+        *state = State {
+            closed: true,
+            ..State::default()
+        };
+        drop(state);
+        self.filled.notify_all();
+        self.emptied.notify_waiters();
+    }
+
+    /// Takes nothing more, and waits until everything is written, at most as long as given.
+    pub fn finish(&self, patience: Duration) {
+        let deadline = Instant::now() + patience;
+        let mut state = self.state();
+        state.closed = true;
+        self.filled.notify_all();
+        while !state.lines.is_empty() || state.writing {
+            let Some(left) = deadline.checked_duration_since(Instant::now()) else {
+                return;
+            };
+            state = self
+                .filled
+                .wait_timeout(state, left)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::poll_once;
+
+    use super::*;
+
+    mod futures {
+        use std::future::Future;
+        use std::pin::pin;
+        use std::task::{Context, Poll, Waker};
+
+        pub(super) fn poll_once(future: impl Future<Output = ()>) -> Poll<()> {
+            pin!(future).poll(&mut Context::from_waker(Waker::noop()))
+        }
+    }
+
+    #[test]
+    fn lines_come_out_in_order_and_in_batches() {
+        let outbox = Outbox::new(1000);
+        for line in ["one", "two"] {
+            outbox.push(line.to_owned()).unwrap();
+        }
+        assert_eq!(outbox.take(), Some(b"one\ntwo\n".to_vec()));
+        outbox.push("three".to_owned()).unwrap();
+        assert_eq!(outbox.take(), Some(b"three\n".to_vec()));
+        outbox.finish(Duration::ZERO);
+        assert_eq!(outbox.take(), None);
+    }
+
+    #[test]
+    fn the_bound_counts_bytes_and_lets_one_larger_line_through() {
+        let outbox = Outbox::new(10);
+        outbox.push("x".repeat(50)).unwrap();
+        assert!(outbox.push("y".to_owned()).is_err());
+        outbox.push("z".to_owned()).unwrap();
+        assert_eq!(
+            outbox.take(),
+            Some(format!("{}\n", "x".repeat(50)).into_bytes())
+        );
+        assert_eq!(
+            outbox.take(),
+            None,
+            "what came after the end is not written"
+        );
+    }
+
+    #[test]
+    fn a_full_queue_holds_a_turn_back_until_it_is_read() {
+        let outbox = Outbox::new(1 << 20);
+        assert!(poll_once(outbox.ready()).is_ready());
+        outbox.push("x".repeat(HIGH_WATER)).unwrap();
+        assert!(poll_once(outbox.ready()).is_pending());
+        outbox.take();
+        assert!(poll_once(outbox.ready()).is_ready());
+        outbox.push("x".repeat(HIGH_WATER)).unwrap();
+        outbox.give_up();
+        assert!(
+            poll_once(outbox.ready()).is_ready(),
+            "nobody waits for a peer that is gone"
+        );
+    }
+}
