@@ -116,9 +116,26 @@ pub(crate) fn ignore_signal(signal: libc::c_int) -> io::Result<()> {
 pub(crate) fn silence_signals() {
     set_mask(&full_set());
     for signal in 1..=64 {
-        // Those that can't be changed (KILL, STOP, the C library's own) refuse.
-        _ = set_handler(signal, libc::SIG_DFL);
+        set_default(signal);
     }
+}
+
+/// Past the C library, which refuses to touch the two signals that it uses itself: an ignored
+/// one would be passed on to the command.
+fn set_default(signal: libc::c_int) {
+    // The kernel's `sigaction` has at most four words, and all zero is the default. Its signal
+    // sets have 8 bytes.
+    let action = [0_u64; 4];
+    // SAFETY: reads `action` alone; no handler is installed. KILL and STOP are refused.
+    unsafe {
+        libc::syscall(
+            libc::SYS_rt_sigaction,
+            signal,
+            action.as_ptr(),
+            ptr::null_mut::<u64>(),
+            8,
+        )
+    };
 }
 
 /// Lets every signal through, as a program expects it at its start.

@@ -2,14 +2,18 @@
 //!
 //! A part of the tests runs in a process of its own: this test binary, started again for one
 //! test that does nothing otherwise.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper that fails is a test that fails"
+)]
 
 mod support;
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use rustix::fs::{FlockOperation, flock};
 use shard_process::Exit;
@@ -17,8 +21,27 @@ use support::*;
 
 const ROLE: &str = "SHARD_PROCESS_TEST_ROLE";
 
-/// Starts this binary again to play one of the roles below; gives the words it says first.
-fn play(role: &str, adjust: impl FnOnce(&mut Command)) -> (Child, Vec<String>) {
+/// Another process of this binary, which plays one of the roles below.
+struct Player {
+    child: Child,
+    rest: BufReader<ChildStdout>,
+}
+
+impl Player {
+    fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    fn ends_well(mut self) -> bool {
+        // Who can't print its result would fail for that alone.
+        io::copy(&mut self.rest, &mut io::sink()).unwrap();
+        self.child.wait().unwrap().success()
+    }
+}
+
+/// Starts a player; gives the words it says first.
+fn play(role: &str, adjust: impl FnOnce(&mut Command)) -> (Player, Vec<String>) {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
         .args(["--exact", role, "--nocapture"])
@@ -26,12 +49,15 @@ fn play(role: &str, adjust: impl FnOnce(&mut Command)) -> (Child, Vec<String>) {
         .stdout(Stdio::piped());
     adjust(&mut command);
     let mut child = command.spawn().unwrap();
-    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let said = lines.map(Result::unwrap).find_map(|line| {
+    let mut rest = BufReader::new(child.stdout.take().unwrap());
+    let said = rest.by_ref().lines().map(Result::unwrap).find_map(|line| {
         line.split_once("SAYS ")
             .map(|(_, said)| said.split(' ').map(str::to_owned).collect())
     });
-    (child, said.expect("the role ended without a word"))
+    (
+        Player { child, rest },
+        said.expect("the role ended without a word"),
+    )
 }
 
 fn plays(role: &str) -> bool {
@@ -68,12 +94,11 @@ async fn role_owner() {
 
 #[tokio::test]
 async fn when_the_owner_is_killed_everything_is_gone() {
-    let (mut owner, said) = play("role_owner", |_| ());
+    let (owner, said) = play("role_owner", |_| ());
     let all = numbers(&said);
     assert_eq!(all.len(), 4);
     assert!(all.iter().all(|pid| exists(*pid)));
-    owner.kill().unwrap();
-    owner.wait().unwrap();
+    owner.kill();
     until("only zombies of init's are left", || {
         all.iter()
             .all(|pid| matches!(state(*pid), None | Some('Z')))
@@ -83,10 +108,9 @@ async fn when_the_owner_is_killed_everything_is_gone() {
 
 #[tokio::test]
 async fn when_the_owner_of_a_stopped_reaper_is_killed_everything_is_gone() {
-    let (mut owner, said) = play("role_owner", |command| _ = command.env("STOP", "1"));
+    let (owner, said) = play("role_owner", |command| _ = command.env("STOP", "1"));
     let all = numbers(&said);
-    owner.kill().unwrap();
-    owner.wait().unwrap();
+    owner.kill();
     until("only zombies of init's are left", || {
         all.iter()
             .all(|pid| matches!(state(*pid), None | Some('Z')))
@@ -101,16 +125,15 @@ async fn role_keeper() {
     }
     shard_process::harden().unwrap();
     let bystander = Command::new("sleep").arg("402").spawn().unwrap();
-    let (mut owner, said) = play("role_owner", |_| ());
+    let (owner, said) = play("role_owner", |_| ());
     let all = numbers(&said);
     // The worst order: the reaper first, so that nobody below is told of the owner's end.
     let pid = |raw: u32| rustix::process::Pid::from_raw(raw.cast_signed()).unwrap();
     let kill =
         |raw| rustix::process::kill_process(pid(raw), rustix::process::Signal::KILL).unwrap();
-    rustix::process::kill_process(pid(owner.id()), rustix::process::Signal::STOP).unwrap();
+    rustix::process::kill_process(pid(owner.child.id()), rustix::process::Signal::STOP).unwrap();
     kill(all[3]);
-    owner.kill().unwrap();
-    owner.wait().unwrap();
+    owner.kill();
     until("nothing adopted is left", || {
         shard_process::sweep_adopted() == 0
     })
@@ -125,9 +148,8 @@ async fn role_keeper() {
     bystander.wait().unwrap();
 
     // The common order: the reaper does its work, and leaves itself to be waited for.
-    let (mut owner, said) = play("role_owner", |_| ());
-    owner.kill().unwrap();
-    owner.wait().unwrap();
+    let (owner, said) = play("role_owner", |_| ());
+    owner.kill();
     until("nothing adopted is left", || {
         shard_process::sweep_adopted() == 0
     })
@@ -138,8 +160,8 @@ async fn role_keeper() {
 
 #[tokio::test]
 async fn who_starts_owners_takes_care_of_what_they_leave() {
-    let (mut keeper, said) = play("role_keeper", |_| ());
-    assert!(keeper.wait().unwrap().success());
+    let (keeper, said) = play("role_keeper", |_| ());
+    assert!(keeper.ends_well());
     assert_eq!(said, ["well"]);
 }
 
@@ -187,8 +209,8 @@ async fn role_loser() {
 
 #[tokio::test]
 async fn when_a_command_kills_its_reaper_it_and_all_below_it_end() {
-    let (mut loser, said) = play("role_loser", |_| ());
-    assert!(loser.wait().unwrap().success());
+    let (loser, said) = play("role_loser", |_| ());
+    assert!(loser.ends_well());
     assert_eq!(said, ["well"]);
 }
 
@@ -270,8 +292,8 @@ async fn role_hardened() {
 
 #[tokio::test]
 async fn hardening_holds_and_is_not_passed_on_to_commands() {
-    let (mut hardened, said) = play("role_hardened", |_| ());
-    assert!(hardened.wait().unwrap().success());
+    let (hardened, said) = play("role_hardened", |_| ());
+    assert!(hardened.ends_well());
     assert_eq!(said, ["well"]);
 }
 
@@ -320,6 +342,8 @@ async fn a_lock_of_the_owner_is_free_once_the_owner_drops_it() {
     let background = running.keep();
     drop(lock);
     let other = File::open(file.path()).unwrap();
-    flock(&other, FlockOperation::NonBlockingLockExclusive).unwrap();
+    // Other tests fork too, and hold for a moment what this one held.
+    let is_free = || flock(&other, FlockOperation::NonBlockingLockExclusive).is_ok();
+    until("the lock is free", is_free).await;
     assert_eq!(background.left_behind().len(), 1);
 }

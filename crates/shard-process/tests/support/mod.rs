@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use shard_process::{CommandSpec, Exit, Running, spawn};
 
 /// What the contract allows a tree to take to end.
-pub const LIMIT: Duration = Duration::from_secs(5);
+pub(crate) const LIMIT: Duration = Duration::from_secs(5);
 
-pub fn bash(script: &str) -> CommandSpec {
+pub(crate) fn bash(script: &str) -> CommandSpec {
     CommandSpec {
         argv: ["bash", "-c", script].map(Into::into).to_vec(),
         cwd: PathBuf::from("/"),
@@ -18,12 +18,12 @@ pub fn bash(script: &str) -> CommandSpec {
     }
 }
 
-pub fn start(script: &str) -> Running {
+pub(crate) fn start(script: &str) -> Running {
     spawn(&bash(script)).unwrap()
 }
 
 /// Everything the command writes, and how it ended.
-pub async fn finish(mut running: Running) -> (String, Exit) {
+pub(crate) async fn finish(mut running: Running) -> (String, Exit) {
     let mut text = Vec::new();
     let mut buffer = [0; 4096];
     loop {
@@ -35,12 +35,12 @@ pub async fn finish(mut running: Running) -> (String, Exit) {
     (String::from_utf8(text).unwrap(), running.exited().await)
 }
 
-pub async fn run(script: &str) -> (String, Exit) {
+pub(crate) async fn run(script: &str) -> (String, Exit) {
     finish(start(script)).await
 }
 
 /// Reads up to and including a line end.
-pub async fn line(running: &mut Running) -> String {
+pub(crate) async fn line(running: &mut Running) -> String {
     let mut text = Vec::new();
     let mut byte = [0];
     while running.read(&mut byte).await.unwrap() == 1 && byte != *b"\n" {
@@ -50,7 +50,7 @@ pub async fn line(running: &mut Running) -> String {
 }
 
 /// Reads a line of process ids.
-pub async fn pids(running: &mut Running) -> Vec<u32> {
+pub(crate) async fn pids(running: &mut Running) -> Vec<u32> {
     line(running)
         .await
         .split_whitespace()
@@ -59,18 +59,18 @@ pub async fn pids(running: &mut Running) -> Vec<u32> {
 }
 
 /// A process exists, be it as a zombie.
-pub fn exists(pid: u32) -> bool {
+pub(crate) fn exists(pid: u32) -> bool {
     fs::exists(format!("/proc/{pid}")).unwrap()
 }
 
 /// The state letter of a process.
-pub fn state(pid: u32) -> Option<char> {
+pub(crate) fn state(pid: u32) -> Option<char> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit_once(") ")?.1.chars().next()
 }
 
 /// The living and dead children of this process.
-pub fn children() -> Vec<u32> {
+pub(crate) fn children() -> Vec<u32> {
     let mut found = Vec::new();
     for task in fs::read_dir("/proc/self/task").unwrap() {
         let list = fs::read_to_string(task.unwrap().path().join("children")).unwrap_or_default();
@@ -83,7 +83,7 @@ pub fn children() -> Vec<u32> {
 }
 
 /// Waits for what nobody announces: the state of foreign processes.
-pub async fn until(what: &str, condition: impl Fn() -> bool) {
+pub(crate) async fn until(what: &str, condition: impl Fn() -> bool) {
     let start = Instant::now();
     while !condition() {
         assert!(start.elapsed() < LIMIT, "waited in vain until {what}");
@@ -91,7 +91,7 @@ pub async fn until(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
-pub async fn until_gone(pids: &[u32]) {
+pub(crate) async fn until_gone(pids: &[u32]) {
     until(&format!("{pids:?} are gone"), || {
         !pids.iter().any(|pid| exists(*pid))
     })
