@@ -1,6 +1,6 @@
 //! What happens between the fork and the command: one process becomes two.
 //!
-//! The first stays as the *reaper* of everything below it; the second executes the command. The
+//! The first stays as the *reaper* of everything below it; its child executes the command. The
 //! reaper is never anything but a fork: it runs this file on a copy of the owner's memory, so
 //! the rules of [`crate::sys`] hold for every line (no allocation, no locks, no panics).
 //!
@@ -25,7 +25,7 @@ use rustix::thread::{
 };
 
 use crate::proc;
-use crate::sys::{self, Fork};
+use crate::sys::{self, Program};
 
 /// The name of a reaper in process lists.
 pub(crate) const NAME: &std::ffi::CStr = c"shard-reaper";
@@ -56,8 +56,42 @@ pub(crate) struct Ends {
     pub(crate) status: RawFd,
 }
 
-/// Called in the forked process: returns in the one that is to execute the command.
-pub(crate) fn split(ends: Ends) -> io::Result<()> {
+/// What a reaper tells its owner, in records of eight bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Report {
+    /// The command is being executed. Always the first, unless it is `Refused`.
+    Started,
+    /// The command can't be executed, for this error number. Nothing follows.
+    Refused(i32),
+    /// The command's own process ended, with this wait status.
+    Ended(i32),
+}
+
+impl Report {
+    pub(crate) const SIZE: usize = 8;
+
+    fn to_bytes(self) -> [u8; Self::SIZE] {
+        let (kind, value) = match self {
+            Self::Started => (0, 0),
+            Self::Refused(error) => (1, error),
+            Self::Ended(status) => (2, status),
+        };
+        (u64::from(value.cast_unsigned()) << 32 | kind).to_ne_bytes()
+    }
+
+    pub(crate) fn from_bytes(bytes: [u8; Self::SIZE]) -> Self {
+        let record = u64::from_ne_bytes(bytes);
+        let value = ((record >> 32) as u32).cast_signed();
+        match record as u32 {
+            0 => Self::Started,
+            1 => Self::Refused(value),
+            _ => Self::Ended(value),
+        }
+    }
+}
+
+/// Makes the forked process the reaper of `program`; returns only if it can't be one.
+pub(crate) fn split(ends: Ends, program: &Program) -> io::Result<()> {
     sys::require_close_range()?;
     sys::silence_signals();
     setsid()?;
@@ -66,10 +100,25 @@ pub(crate) fn split(ends: Ends) -> io::Result<()> {
     let reaper = getpid();
     set_child_subreaper(Some(reaper))?;
     sys::note_children()?;
-    match sys::fork()? {
-        Fork::Child => become_command(reaper),
-        Fork::Parent { child } => stay(ends, child),
+    _ = set_name(NAME);
+    // Before the command can act on this process (stop it, say): with the rest goes the pipe
+    // whose end the owner waits for in the middle of forking.
+    sys::close_all_but(ends.life, ends.status);
+    match sys::start_child(program, || become_command(reaper)) {
+        Ok(command) => stay(ends, command),
+        Err(error) => {
+            report(
+                ends,
+                Report::Refused(error.raw_os_error().unwrap_or(libc::EINVAL)),
+            );
+            sys::exit_now()
+        }
     }
+}
+
+/// Fits the pipe at once; if the owner is gone, nobody needs it.
+fn report(ends: Ends, report: Report) {
+    _ = rustix::io::write(sys::inherited(ends.status), &report.to_bytes());
 }
 
 fn become_command(reaper: Pid) -> io::Result<()> {
@@ -105,13 +154,11 @@ fn drop_capabilities() {
 }
 
 fn stay(ends: Ends, command: i32) -> ! {
-    // Standard input is /dev/null already. From here on the command alone holds its output, and
-    // the owner learns from its own pipe's end whether the command could be executed.
+    report(ends, Report::Started);
+    // Standard input is /dev/null already. From here on the command alone holds its output.
     let null = sys::inherited(0);
     _ = dup2_stdout(null);
     _ = dup2_stderr(null);
-    sys::close_all_but(ends.life, ends.status);
-    _ = set_name(NAME);
     // The command may be anywhere; its directory must not be kept busy from here.
     _ = rustix::process::chdir(c"/");
     // A stopped reaper would sleep through its owner's death.
@@ -119,11 +166,11 @@ fn stay(ends: Ends, command: i32) -> ! {
 
     let life = sys::inherited(ends.life);
     loop {
-        if reap(command, ends.status) == Left::Nobody {
+        if reap(command, ends) == Left::Nobody {
             sys::exit_now();
         }
         if sys::pause(Some(life), None) {
-            end_all(command, ends.status);
+            end_all(command, ends);
         }
     }
 }
@@ -135,12 +182,11 @@ enum Left {
 }
 
 /// Waits for all that have ended; reports the command's status if it is among them.
-fn reap(command: i32, status: RawFd) -> Left {
+fn reap(command: i32, ends: Ends) -> Left {
     loop {
         match wait(WaitOptions::NOHANG) {
             Ok(Some((pid, ended))) if pid.as_raw_nonzero().get() == command => {
-                // Fits the pipe at once; if the owner is gone, nobody needs it.
-                _ = rustix::io::write(sys::inherited(status), &ended.as_raw().to_ne_bytes());
+                report(ends, Report::Ended(ended.as_raw()));
             }
             Ok(Some(_)) | Err(Errno::INTR) => {}
             Ok(None) => return Left::Somebody,
@@ -149,11 +195,11 @@ fn reap(command: i32, status: RawFd) -> Left {
     }
 }
 
-fn end_all(command: i32, status: RawFd) -> ! {
+fn end_all(command: i32, ends: Ends) -> ! {
     ask(&Children::of(getpid()), MAX_DEPTH);
     let asked = Instant::now();
     while let Some(rest) = GRACE.checked_sub(asked.elapsed()) {
-        if reap(command, status) == Left::Nobody {
+        if reap(command, ends) == Left::Nobody {
             sys::exit_now();
         }
         sys::pause(None, Some(rest));
@@ -162,7 +208,7 @@ fn end_all(command: i32, status: RawFd) -> ! {
     // topmost layer, until there is none. Killing from the top is what ends a fork bomb.
     loop {
         proc::each_child_of_this_thread(&mut |pid| _ = kill_process(pid, Signal::KILL));
-        if reap(command, status) == Left::Nobody {
+        if reap(command, ends) == Left::Nobody {
             sys::exit_now();
         }
         sys::pause(None, Some(NEXT_LAYER));

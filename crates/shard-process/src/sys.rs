@@ -8,7 +8,9 @@
     reason = "forking, signal dispositions and closing inherited descriptors have no safe wrapper"
 )]
 
+use std::ffi::CString;
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -19,11 +21,132 @@ use std::time::Duration;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// Which side of a fork this is.
-pub(crate) enum Fork {
-    Child,
-    Parent { child: i32 },
+/// A program in the form the kernel takes it, made before the fork, when memory may be allocated.
+#[derive(Debug)]
+pub(crate) struct Program {
+    /// Where it may be, in this order.
+    candidates: Vec<CString>,
+    argv: Pointers,
+    env: Pointers,
 }
+
+/// Strings, and the list of their addresses that ends with a null.
+#[derive(Debug)]
+struct Pointers {
+    list: Vec<*const libc::c_char>,
+    _strings: Vec<CString>,
+}
+
+// SAFETY: the pointers lead to strings of the same value, which nobody changes.
+unsafe impl Send for Pointers {}
+// SAFETY: as above.
+unsafe impl Sync for Pointers {}
+
+impl Program {
+    pub(crate) fn new(candidates: Vec<CString>, argv: Vec<CString>, env: Vec<CString>) -> Self {
+        Self {
+            candidates,
+            argv: Pointers::new(argv),
+            env: Pointers::new(env),
+        }
+    }
+
+    /// Returns only if none of the candidates can be executed: with the error that says most.
+    fn execute(&self) -> io::Error {
+        let mut error = libc::ENOENT;
+        for path in &self.candidates {
+            // SAFETY: both lists end with a null and lead to strings that do.
+            unsafe {
+                libc::execve(
+                    path.as_ptr(),
+                    self.argv.list.as_ptr(),
+                    self.env.list.as_ptr(),
+                )
+            };
+            match io::Error::last_os_error().raw_os_error() {
+                Some(libc::ENOENT | libc::ENOTDIR) | None => {}
+                // There may be another one further on.
+                Some(libc::EACCES) => error = libc::EACCES,
+                Some(other) => return io::Error::from_raw_os_error(other),
+            }
+        }
+        io::Error::from_raw_os_error(error)
+    }
+}
+
+impl Pointers {
+    fn new(strings: Vec<CString>) -> Self {
+        let ends = [ptr::null()];
+        let list = strings
+            .iter()
+            .map(|text| text.as_ptr())
+            .chain(ends)
+            .collect();
+        Self {
+            list,
+            _strings: strings,
+        }
+    }
+}
+
+/// What the child of [`start_child`] works on, in memory that it shares with its parent.
+struct Start<'a, P> {
+    program: &'a Program,
+    prepare: P,
+    error: Option<io::Error>,
+}
+
+/// Forks a child that runs `prepare` and then `program`; returns once it executes it, or with
+/// the reason why it doesn't.
+///
+/// Only for a process with a single thread. The child borrows this process's memory until then,
+/// so that nothing has to be copied for it.
+pub(crate) fn start_child<P>(program: &Program, prepare: P) -> io::Result<libc::pid_t>
+where
+    P: Fn() -> io::Result<()>,
+{
+    extern "C" fn run<P: Fn() -> io::Result<()>>(start: *mut libc::c_void) -> libc::c_int {
+        // SAFETY: the parent passes a `Start<P>` of its own and sleeps while this runs.
+        let start = unsafe { &mut *start.cast::<Start<'_, P>>() };
+        start.error = Some(match (start.prepare)() {
+            Ok(()) => start.program.execute(),
+            Err(error) => error,
+        });
+        127
+    }
+    let mut stack = Stack([const { MaybeUninit::uninit() }; STACK]);
+    let mut start = Start {
+        program,
+        prepare,
+        error: None,
+    };
+    // SAFETY: the child gets a stack of its own, which grows down from the aligned end given.
+    // CLONE_VFORK keeps this process from going on, and with it `stack` and `start` alive, until
+    // the child has left this memory by executing or exiting.
+    let child = unsafe {
+        let top = stack.0.as_mut_ptr().add(STACK).cast();
+        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+        libc::clone(run::<P>, top, flags, (&raw mut start).cast())
+    };
+    if child < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: `start` is initialised; the child may have written to it meanwhile.
+    match unsafe { (&raw mut start.error).read_volatile() } {
+        Some(error) => {
+            // SAFETY: waits for the child, which has no other way than to exit.
+            unsafe { libc::waitpid(child, ptr::null_mut(), 0) };
+            Err(error)
+        }
+        None => Ok(child),
+    }
+}
+
+/// Plenty for a few system calls.
+const STACK: usize = 64 * 1024;
+
+#[repr(align(16))]
+struct Stack([MaybeUninit<u8>; STACK]);
 
 /// Registers a descriptor with the runtime, to wait until it is readable.
 pub(crate) fn await_readable(fd: Arc<OwnedFd>) -> io::Result<AsyncFd<Arc<OwnedFd>>> {
@@ -38,21 +161,6 @@ where
 {
     // SAFETY: the one caller passes `reaper::split`, which keeps to the rules of this module.
     unsafe { command.pre_exec(split) };
-}
-
-/// Forks without the C library's fork handlers, which may take locks that are held by threads
-/// that don't exist here.
-///
-/// Only for a process with a single thread, whose child goes on to execute a program.
-pub(crate) fn fork() -> io::Result<Fork> {
-    // SAFETY: without CLONE_VM the child has its own copy of everything; the zeros stand for
-    // "same stack, no thread id to store, no thread-local storage" in either argument order.
-    let pid = unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) };
-    match i32::try_from(pid) {
-        Ok(0) => Ok(Fork::Child),
-        Ok(child) if child > 0 => Ok(Fork::Parent { child }),
-        _ => Err(io::Error::last_os_error()),
-    }
 }
 
 /// Ends this process at once, without running anything of the owner's.

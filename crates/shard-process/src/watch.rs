@@ -19,6 +19,7 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::sync::{oneshot, watch};
 use tokio::time::sleep;
 
+use crate::reaper::Report;
 use crate::running::{Exit, Process};
 use crate::{strays, sys};
 
@@ -78,6 +79,14 @@ impl Reaper {
 
     pub(crate) fn pid(&self) -> Pid {
         self.pid
+    }
+
+    /// Waits for a reaper that has nothing to do, which takes no time.
+    pub(crate) fn wait_idle(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            _ = child.wait();
+            strays::forget(self.pid);
+        }
     }
 
     fn try_wait(&mut self) -> Option<Ended> {
@@ -171,12 +180,16 @@ impl Watch {
     }
 }
 
-/// One record, written at once; its absence means that the reaper was killed.
+/// The second report, as the start is over; its absence means that the reaper was killed.
 async fn read_status(status: &mut Receiver) -> Exit {
-    let mut record = [0; size_of::<i32>()];
-    match status.read_exact(&mut record).await {
-        Ok(_) => Exit::from_raw(i32::from_ne_bytes(record)),
-        Err(_) => Exit::Lost,
+    let mut record = [0; Report::SIZE];
+    match status
+        .read_exact(&mut record)
+        .await
+        .map(|_| Report::from_bytes(record))
+    {
+        Ok(Report::Ended(status)) => Exit::from_raw(status),
+        _ => Exit::Lost,
     }
 }
 
