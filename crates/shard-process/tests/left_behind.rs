@@ -192,6 +192,27 @@ async fn a_stopped_reaper_still_ends_its_tree() {
 }
 
 #[tokio::test]
+async fn a_command_that_stops_its_reaper_at_once_does_not_stop_the_owner() {
+    for _ in 0..20 {
+        let begun = Instant::now();
+        let mut running = start("kill -STOP $PPID; echo $$; sleep 306");
+        let command = pids(&mut running).await;
+        running.end().await;
+        assert!(begun.elapsed() < LIMIT);
+        assert!(!exists(command[0]));
+    }
+}
+
+#[tokio::test]
+async fn a_command_that_kills_its_reaper_at_once_is_lost() {
+    for _ in 0..20 {
+        let mut running = start("kill -KILL $PPID; sleep 307");
+        assert_eq!(running.exited().await, Exit::Lost);
+        running.end().await;
+    }
+}
+
+#[tokio::test]
 async fn signals_to_the_reaper_change_nothing() {
     let running = start("for s in HUP INT TERM USR1 CHLD ALRM; do kill -$s $PPID; done; exit 5");
     assert_eq!(finish(running).await, (String::new(), Exit::Code(5)));
