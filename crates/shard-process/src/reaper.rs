@@ -101,6 +101,8 @@ pub(crate) fn split(ends: Ends, program: &Program) -> io::Result<()> {
     set_child_subreaper(Some(reaper))?;
     sys::note_children()?;
     _ = set_name(NAME);
+    // A stopped reaper would sleep through its owner's death.
+    set_parent_process_death_signal(Some(Signal::CONT))?;
     // Before the command can act on this process (stop it, say): with the rest goes the pipe
     // whose end the owner waits for in the middle of forking.
     sys::close_all_but(ends.life, ends.status);
@@ -161,8 +163,6 @@ fn stay(ends: Ends, command: i32) -> ! {
     _ = dup2_stderr(null);
     // The command may be anywhere; its directory must not be kept busy from here.
     _ = rustix::process::chdir(c"/");
-    // A stopped reaper would sleep through its owner's death.
-    _ = set_parent_process_death_signal(Some(Signal::CONT));
 
     let life = sys::inherited(ends.life);
     loop {

@@ -78,6 +78,9 @@ impl Running {
     }
 
     /// Lets what was left in the background go on. Its output is read and thrown away.
+    ///
+    /// # Panics
+    /// Outside a runtime.
     #[must_use = "dropping the guard ends the processes"]
     pub fn keep(self) -> Background {
         tokio::spawn(discard(self.output, self.process.state.clone()));

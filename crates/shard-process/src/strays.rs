@@ -76,8 +76,14 @@ pub(crate) fn reap_unwatched() {
 
 /// Kills and waits for what a killed reaper had below it.
 pub(crate) async fn end_all(reaper: Pid) {
+    let mut empty_looks = 0;
     for _ in 0..ROUNDS {
-        if end_adopted(|child| is_stray(child, Some(reaper))) == 0 {
+        // A list that changes while it is read may lack an entry: one look proves nothing.
+        match end_adopted(|child| is_stray(child, Some(reaper))) {
+            0 => empty_looks += 1,
+            _ => empty_looks = 0,
+        }
+        if empty_looks == 2 {
             return;
         }
         sleep(NEXT_ROUND).await;
@@ -85,24 +91,32 @@ pub(crate) async fn end_all(reaper: Pid) {
 }
 
 /// Takes care of what this process adopted from another owner of commands that died: kills
-/// strays, and waits for reapers that have done their work. Says how many still live.
+/// strays, and waits for reapers that have done their work. Says how many it found.
 ///
-/// For a process that starts such owners: call it when one of them ended, and again until it
-/// says 0. Never touches what this process started itself.
+/// For a process that starts such owners: call it when one of them ended, and again after a
+/// moment until it says 0, as the end of each brings up what it had below it. Never touches what
+/// this process started itself.
 pub fn sweep_adopted() -> usize {
     reap_unwatched();
-    end_adopted(|child| is_stray(child, None)) + end_adopted_reapers()
+    // In this order: what a dead reaper had below it is here by the time the reaper is a zombie.
+    reap_adopted() + end_adopted(|child| is_stray(child, None))
 }
 
-/// Adopted reapers end by themselves; only their zombies are left to us.
-fn end_adopted_reapers() -> usize {
+/// Adopted reapers end by themselves; only their zombies are left to us. Says how many it found.
+fn reap_adopted() -> usize {
     // Held to the end: a reaper that is just being started must not be taken for an adopted one.
     let reapers = reapers();
-    children()
-        .iter()
-        .filter(|child| !reapers.watched.contains(&child.pid) && is_reaper(child))
-        .filter(|child| !child.is_zombie || waitpid(Some(child.pid), WaitOptions::NOHANG).is_err())
-        .count()
+    let mut found = 0;
+    for child in children() {
+        if reapers.watched.contains(&child.pid) || !is_reaper(&child) {
+            continue;
+        }
+        found += 1;
+        if child.is_zombie {
+            _ = waitpid(Some(child.pid), WaitOptions::NOHANG);
+        }
+    }
+    found
 }
 
 fn is_reaper(child: &Process) -> bool {
@@ -110,18 +124,19 @@ fn is_reaper(child: &Process) -> bool {
         && child.session == child.pid.as_raw_nonzero().get()
 }
 
-/// Kills or waits for the children that `is_stray` picks; says how many were still alive.
+/// Kills or waits for the children that `is_stray` picks; says how many it found. The dead count
+/// too: what they had below them may have come since.
 fn end_adopted(is_stray: impl Fn(&Process) -> bool) -> usize {
-    let mut alive = 0;
+    let mut found = 0;
     for stray in children().iter().filter(|child| is_stray(child)) {
+        found += 1;
         if stray.is_zombie {
             _ = waitpid(Some(stray.pid), WaitOptions::NOHANG);
         } else {
             _ = kill_process(stray.pid, Signal::KILL);
-            alive += 1;
         }
     }
-    alive
+    found
 }
 
 fn is_stray(child: &Process, reaper: Option<Pid>) -> bool {
