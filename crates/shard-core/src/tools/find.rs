@@ -198,7 +198,7 @@ mod tests {
         );
         bench.max_output_bytes = 200;
         let text = bench.good("find", json!({ "pattern": "f*" })).await;
-        assert!(text.contains("f23\n[truncated: the first 24;"), "{text}");
+        assert!(text.contains("f24\n[truncated: the first 25;"), "{text}");
     }
 
     #[tokio::test]

@@ -23,6 +23,17 @@ pub(crate) struct ScannedLine {
     pub(crate) crlf: bool,
 }
 
+/// What was counted of lines that nobody looks at.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Rest {
+    /// All of them.
+    pub(crate) lines: u64,
+    /// Those that end with a line feed.
+    pub(crate) closed: u64,
+    /// Those that end with CRLF.
+    pub(crate) crlf: u64,
+}
+
 /// Reads lines and fingerprints everything that passes.
 pub(crate) struct LineScan<R> {
     reader: BufReader<R>,
@@ -86,9 +97,28 @@ impl<R: Read> LineScan<R> {
         }
     }
 
-    /// How many bytes have passed.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.print.bytes()
+    /// Counts the lines that are left. `None` when more than `max` bytes have passed by then.
+    pub(crate) fn rest(&mut self, max: u64) -> io::Result<Option<Rest>> {
+        let mut rest = Rest::default();
+        let mut last = b'\n';
+        while self.print.bytes() <= max {
+            if self.cancel.is_cancelled() {
+                return Err(io::Error::other(ABORTED));
+            }
+            let chunk = self.reader.fill_buf()?;
+            let Some(end) = chunk.last().copied() else {
+                rest.lines = rest.closed + u64::from(last != b'\n');
+                return Ok(Some(rest));
+            };
+            rest.closed += memchr::memchr_iter(b'\n', chunk).count() as u64;
+            rest.crlf += memchr::memmem::find_iter(chunk, b"\r\n").count() as u64;
+            rest.crlf += u64::from(last == b'\r' && chunk.starts_with(b"\n"));
+            last = end;
+            let used = chunk.len();
+            self.print.add(chunk);
+            self.reader.consume(used);
+        }
+        Ok(None)
     }
 
     /// The fingerprint of what has passed.
@@ -137,6 +167,28 @@ mod tests {
         assert_eq!(scan(b"a\r\n\nb\r", 10), want);
         assert_eq!(scan(b"abc\r\n", 3), [line("abc", 3, true, true)]);
         assert_eq!(scan(b"abcdef\n", 3), [line("abc", 6, true, false)]);
+    }
+
+    #[test]
+    fn the_rest_is_counted() {
+        let rest = |text: &[u8], chunk: usize, max: u64| {
+            let mut scan = LineScan::new(text, CancellationToken::new());
+            scan.reader = BufReader::with_capacity(chunk, text);
+            scan.rest(max).unwrap()
+        };
+        let want = |lines, closed, crlf| {
+            Some(Rest {
+                lines,
+                closed,
+                crlf,
+            })
+        };
+        for chunk in 1..8 {
+            assert_eq!(rest(b"a\r\nb\n\r\nc", chunk, 100), want(4, 3, 2), "{chunk}");
+            assert_eq!(rest(b"a\n", chunk, 100), want(1, 1, 0), "{chunk}");
+            assert_eq!(rest(b"", chunk, 100), want(0, 0, 0), "{chunk}");
+            assert_eq!(rest(b"0123456789", chunk, 1), None, "{chunk}");
+        }
     }
 
     #[test]

@@ -125,8 +125,8 @@ struct Page {
     bom: bool,
     invalid: bool,
     controls: bool,
-    endings: usize,
-    crlf: usize,
+    closed: u64,
+    crlf: u64,
 }
 
 impl Page {
@@ -144,7 +144,7 @@ impl Page {
             bom: false,
             invalid: false,
             controls: false,
-            endings: 0,
+            closed: 0,
             crlf: 0,
         }
     }
@@ -154,11 +154,8 @@ impl Page {
             self.bom = true;
             scan.skip(BOM.len())?;
         }
-        loop {
-            if self.full && scan.bytes() > MAX_BYTES as u64 {
-                return Ok(self);
-            }
-            let keep = match self.full || self.lines + 1 < self.first {
+        while !self.full {
+            let keep = match self.lines + 1 < self.first {
                 true => 0,
                 false => LINE_CHARS * 4,
             };
@@ -167,12 +164,19 @@ impl Page {
                 return Ok(self);
             };
             self.lines += 1;
-            self.endings += usize::from(line.closed);
-            self.crlf += usize::from(line.crlf);
+            self.closed += u64::from(line.closed);
+            self.crlf += u64::from(line.crlf);
             if keep > 0 {
                 self.add(&line);
             }
         }
+        if let Some(rest) = scan.rest(MAX_BYTES as u64)? {
+            self.complete = true;
+            self.lines += rest.lines;
+            self.closed += rest.closed;
+            self.crlf += rest.crlf;
+        }
+        Ok(self)
     }
 
     fn add(&mut self, line: &ScannedLine) {
@@ -241,7 +245,7 @@ impl Page {
         if self.controls {
             notes.push("control characters are shown as symbols such as ␛".to_owned());
         }
-        match LineEndings::from_counts(self.endings, self.crlf) {
+        match LineEndings::from_counts(self.closed, self.crlf) {
             LineEndings::Lf => {}
             LineEndings::Crlf => notes.push("lines end with CRLF; edit keeps that".to_owned()),
             LineEndings::Mixed => {

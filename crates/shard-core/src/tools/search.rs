@@ -42,6 +42,11 @@ pub(crate) struct PatternOptions {
 
 /// Compiles a pattern. What is wrong with it is shown with its place.
 pub(crate) fn compile(pattern: &str, options: PatternOptions) -> Result<RegexMatcher, String> {
+    if !options.literal {
+        // The matcher wraps the pattern before it parses it, and would name places in that.
+        let mut parser = regex_syntax::ParserBuilder::new().utf8(false).build();
+        parser.parse(pattern).map_err(|error| error.to_string())?;
+    }
     RegexMatcherBuilder::new()
         .multi_line(true)
         .crlf(true)

@@ -96,12 +96,13 @@ pub(crate) enum LineEndings {
 impl LineEndings {
     /// Counts them.
     pub(crate) fn of(bytes: &[u8]) -> Self {
-        let all = memchr::memchr_iter(b'\n', bytes).count();
-        Self::from_counts(all, memchr::memmem::find_iter(bytes, b"\r\n").count())
+        let all = memchr::memchr_iter(b'\n', bytes).count() as u64;
+        let crlf = memchr::memmem::find_iter(bytes, b"\r\n").count() as u64;
+        Self::from_counts(all, crlf)
     }
 
     /// From the number of line endings, and how many of them are CRLF.
-    pub(crate) fn from_counts(all: usize, crlf: usize) -> Self {
+    pub(crate) fn from_counts(all: u64, crlf: u64) -> Self {
         match crlf {
             0 => Self::Lf,
             _ if crlf == all => Self::Crlf,

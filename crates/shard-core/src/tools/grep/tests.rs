@@ -128,7 +128,8 @@ async fn a_limit_counts_over_all_files() {
 #[tokio::test]
 async fn what_is_left_out_is_said() {
     let bench = Bench::new();
-    bench.file("data.bin", b"needle\0\x01\x02");
+    bench.file("data.bin", format!("needle\n{}\0", "text\n".repeat(50_000)));
+    bench.file("image.bin", b"needle\0\x01\x02");
     bench.file("text", "needle\n");
     let closed = bench.file("unreadable", "needle\n");
     let mut want = "text:1: needle\n[1 binary file not shown: data.bin]\n".to_owned();
@@ -141,8 +142,8 @@ async fn what_is_left_out_is_said() {
         bench.good("grep", json!({ "pattern": "needle" })).await,
         want
     );
-    let input = json!({ "pattern": "nothing", "path": "data.bin" });
-    let want = "[no matches for nothing]\n[1 binary file not shown: data.bin]\n";
+    let input = json!({ "pattern": "nothing", "path": "image.bin" });
+    let want = "[no matches for nothing]\n[1 binary file not shown: image.bin]\n";
     assert_eq!(bench.good("grep", input).await, want);
 }
 

@@ -55,7 +55,7 @@ async fn a_long_file_is_cut_by_lines_and_by_bytes() {
     bench.max_output_bytes = 1000;
     let text = bench.good("read", json!({ "path": "f" })).await;
     assert!(
-        text.ends_with("[lines 1-32 of 2500; continue with offset 33]\n"),
+        text.ends_with("[lines 1-33 of 2500; continue with offset 34]\n"),
         "{text}"
     );
 }
