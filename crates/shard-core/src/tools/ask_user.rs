@@ -37,10 +37,7 @@ impl AskUser {
             Some(UiValue::Many(picked)) => picked.join("\n"),
         };
         let text = visible::controls(&text).into_owned();
-        Ok(ToolOutput::text(visible::bounded(
-            text,
-            context.max_output_bytes,
-        )))
+        Ok(ToolOutput::text(text))
     }
 }
 

@@ -1,7 +1,8 @@
 //! A file's new content, in place at once or not at all.
 //!
 //! The content goes into a temporary file beside the old one, which is then renamed over it. Mode
-//! and, where the system lets us, owner stay; other hard links keep the old content. Everything
+//! and, where the system lets us, owner stay; other hard links keep the old content, and extended
+//! attributes are not taken along. Everything
 //! happens relative to the opened folder, so nobody can slip a symlink in on the way. A file that
 //! is not writable is left alone although a rename could replace it.
 
@@ -47,7 +48,10 @@ pub(crate) fn put(real: &Path, bytes: &[u8], old: Option<&Identity>) -> Result<(
     let folder = make_folder(parent)?;
     if old.is_some() {
         let writable = rustix::fs::accessat(&folder, name, Access::WRITE_OK, AtFlags::EACCESS);
-        writable.map_err(|_| WriteError::ReadOnly)?;
+        writable.map_err(|errno| match errno {
+            Errno::NOENT => WriteError::Changed,
+            _ => WriteError::ReadOnly,
+        })?;
     }
     let temporary = Temporary::create(folder, old)?;
     temporary.fill(bytes, old)?;

@@ -20,7 +20,7 @@ use super::diff::Change;
 use super::read_log::{Fingerprint, Knowledge};
 use super::splice::splice;
 use super::text_file::{count_lines, line_at, read_whole, split_bom};
-use super::text_match::{Found, Looseness, find};
+use super::text_match::{Found, Looseness, MAX_PLACES, find};
 use super::{ReadLog, arguments, job, nearest, visible};
 use crate::paths::resolve_judged;
 
@@ -188,6 +188,11 @@ fn chosen(content: &[u8], arguments: &Arguments, found: Found) -> Result<Found, 
     let (count, lines) = (found.spans.len(), named(&lines));
     let name = visible::line(&arguments.path);
     let all = arguments.replace_all.unwrap_or_default();
+    if count >= MAX_PLACES {
+        return Err(format!(
+            "old_text is in {name} {MAX_PLACES} times or more; use a command for that"
+        ));
+    }
     match found.looseness {
         Looseness::Typography => Err(format!(
             "old_text is not in {name} as it stands, and {count} places are like it: {lines}; \

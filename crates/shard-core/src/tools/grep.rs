@@ -1,5 +1,6 @@
 //! `grep`: lines of files by a regular expression.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use futures_util::future::BoxFuture;
@@ -32,7 +33,7 @@ struct Arguments {
     pattern: String,
     /// The file or folder to search; the working folder unless given.
     path: Option<String>,
-    /// Only files that this glob matches, such as `*.rs` or `src/**`.
+    /// Only files that this glob matches, such as `*.rs`, `src/**` or `!*.min.js`.
     glob: Option<String>,
     /// Upper and lower case are the same.
     ignore_case: Option<bool>,
@@ -90,7 +91,8 @@ fn grep(input: Map<String, Value>, context: &ToolContext) -> Result<ToolOutput, 
     let is_file =
         check_kind(&real).map_err(|error| nearest::refusal(&context.cwd, given, &real, &error))?;
     let mut report = Report::new(given, &real, is_file, &query, context.max_output_bytes);
-    let mut files = files(&real, filter.as_ref());
+    let unread = Cell::new(0);
+    let mut files = files(&real, filter.as_ref(), &unread);
     loop {
         let batch: Vec<PathBuf> = files
             .by_ref()
@@ -106,6 +108,7 @@ fn grep(input: Map<String, Value>, context: &ToolContext) -> Result<ToolOutput, 
             .zip(found)
             .any(|(file, hits)| !report.add(file, hits));
         if full || batch.len() < BATCH {
+            report.unread += unread.get();
             return Ok(report.output(&arguments.pattern));
         }
     }
@@ -145,9 +148,13 @@ fn check_kind(real: &Path) -> Result<bool, regular_file::OpenError> {
     Ok(is_file)
 }
 
-fn files(root: &Path, filter: Option<&Filter>) -> impl Iterator<Item = PathBuf> {
+fn files(
+    root: &Path,
+    filter: Option<&Filter>,
+    unread: &Cell<u64>,
+) -> impl Iterator<Item = PathBuf> {
     walk(root).filter_map(move |entry| {
-        let entry = entry.ok()?;
+        let entry = entry.inspect_err(|_| unread.set(unread.get() + 1)).ok()?;
         let below = match entry.depth() {
             0 => Path::new(entry.file_name()),
             _ => entry.path().strip_prefix(root).ok()?,
@@ -245,7 +252,7 @@ impl<'a> Report<'a> {
         if self.unread > 0 {
             notes.push(format!(
                 "{} could not be read",
-                visible::count(self.unread, "file")
+                visible::count(self.unread, "place")
             ));
         }
         if self.cut {

@@ -3,11 +3,27 @@
 use std::sync::Arc;
 
 use shard_contracts::{ToolContext, ToolOutput};
+use shard_types::ToolResultContent;
 
-/// A refusal or failure is an output too: the model reads it and goes on.
+use super::visible;
+
+/// A refusal or failure is an output too: the model reads it and goes on. Tools leave room for
+/// their notes; what makes a result too long all the same, such as the name of a file, is cut.
 pub(crate) fn answer(result: Result<ToolOutput, String>, context: &ToolContext) -> ToolOutput {
     let max = context.max_output_bytes;
-    result.unwrap_or_else(|message| ToolOutput::error(super::visible::bounded(message, max)))
+    match result {
+        // A message may quote the request.
+        Err(message) => {
+            let message = visible::controls(&message).into_owned();
+            ToolOutput::error(visible::bounded(message, max))
+        }
+        Ok(mut output) => {
+            if let ToolResultContent::Text { text } = &mut output.content {
+                *text = visible::bounded(std::mem::take(text), max);
+            }
+            output
+        }
+    }
 }
 
 /// Runs `work` to its end, also when the turn is aborted meanwhile: whoever changes a file must

@@ -185,8 +185,11 @@ impl Page {
             .char_indices()
             .nth(LINE_CHARS)
             .map_or(raw.len(), |(at, _)| at);
-        let shown = visible::line(&raw[..cut]).replace('␉', "\t");
-        self.invalid |= raw.contains('\u{fffd}');
+        let shown = visible::controls(&raw[..cut]);
+        // Up to the first invalid byte both texts are the same.
+        let valid =
+            std::str::from_utf8(&line.start).map_or_else(|error| error.valid_up_to(), str::len);
+        self.invalid |= valid < cut;
         self.controls |= shown != raw[..cut];
         let mut row = format!("{:>6}\t{shown}", self.lines);
         if cut < raw.len() || line.length > line.start.len() as u64 {

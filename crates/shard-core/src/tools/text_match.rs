@@ -9,7 +9,7 @@ use std::ops::Range;
 use memchr::memmem::Finder;
 
 /// More places than this are no edit that anybody has thought about.
-const MAX_PLACES: usize = 100_000;
+pub(crate) const MAX_PLACES: usize = 100_000;
 
 /// What is overlooked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

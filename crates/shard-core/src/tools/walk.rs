@@ -32,13 +32,18 @@ pub(crate) fn walk(root: &Path) -> Walk {
 pub(crate) struct Filter {
     glob: GlobMatcher,
     folders_only: bool,
+    negated: bool,
 }
 
 impl Filter {
-    /// A pattern without a slash is about the name at any depth.
+    /// A pattern without a slash is about the name at any depth; one after `!` chooses all else.
     pub(crate) fn new(pattern: &str) -> Result<Self, String> {
         let shown = visible::line(pattern);
-        let plain = pattern.strip_prefix("./").unwrap_or(pattern);
+        let (negated, plain) = match pattern.strip_prefix('!') {
+            Some(plain) => (true, plain),
+            None => (false, pattern),
+        };
+        let plain = plain.strip_prefix("./").unwrap_or(plain);
         if plain.starts_with('/') || plain.split('/').any(|part| part == "..") {
             return Err(format!(
                 "the glob {shown} leads out of the folder that is searched; give that folder as path"
@@ -56,12 +61,14 @@ impl Filter {
         Ok(Self {
             glob: glob.compile_matcher(),
             folders_only,
+            negated,
         })
     }
 
     /// Whether it is about this path, relative to the folder that is walked.
     pub(crate) fn matches(&self, below: &Path, kind: PathKind) -> bool {
-        (kind == PathKind::Dir || !self.folders_only) && self.glob.is_match(below)
+        let of_kind = kind == PathKind::Dir || !self.folders_only;
+        (of_kind && self.glob.is_match(below)) != self.negated
     }
 }
 
@@ -157,6 +164,8 @@ mod tests {
         check("*.{js,ts}", "web/a.ts", true);
         check("src/**", "src/a/b", true);
         check("target/", "target", false);
+        check("!*.min.js", "web/a.min.js", false);
+        check("!*.min.js", "web/a.js", true);
         assert!(
             Filter::new("target/")
                 .unwrap()

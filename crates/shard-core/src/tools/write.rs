@@ -69,7 +69,7 @@ impl Tool for Write {
         Some(RenderDescriptor::Code {
             path: Some(path.to_owned()),
             lang: file_kind::language(path),
-            text: match shown.len() < content.len() && content.len() > PREVIEW {
+            text: match content.len() > PREVIEW {
                 true => format!("{shown}\n… [{} bytes in all]", content.len()),
                 false => shown.into_owned(),
             },

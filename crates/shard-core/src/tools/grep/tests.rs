@@ -133,15 +133,21 @@ async fn what_is_left_out_is_said() {
     bench.file("text", "needle\n");
     let closed = bench.file("unreadable", "needle\n");
     let mut want = "text:1: needle\n[1 binary file not shown: data.bin]\n".to_owned();
-    if forbids(&closed, 0) {
-        want += "[1 file could not be read]\n";
+    bench.file("closed/f", "needle\n");
+    let folder = bench.cwd.join("closed");
+    if forbids(&closed, 0) && forbids(&folder, 0) {
+        want += "[2 places could not be read]\n";
     } else {
         std::fs::remove_file(closed).unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
     }
     assert_eq!(
         bench.good("grep", json!({ "pattern": "needle" })).await,
         want
     );
+    if folder.exists() {
+        forbids(&folder, 0o755);
+    }
     let input = json!({ "pattern": "nothing", "path": "image.bin" });
     let want = "[no matches for nothing]\n[1 binary file not shown: image.bin]\n";
     assert_eq!(bench.good("grep", input).await, want);
