@@ -203,10 +203,12 @@ impl<'a> Report<'a> {
             }
             return true;
         }
-        let apart = self.context > 0 && hits.matches > 0 && self.listing.len() > 0;
+        let left = self.limit - self.listing.len();
+        let apart = self.context > 0 && hits.matches > 0 && left > 0 && self.listing.len() > 0;
         let room = !apart || self.listing.add_text("--");
-        let room = room && hits.rows.iter().all(|row| self.add_row(&path, row));
-        self.cut |= !room || hits.more;
+        let mut rows = first(&hits.rows, left, self.context);
+        let room = room && rows.all(|row| self.add_row(&path, row));
+        self.cut |= !room || hits.more || hits.matches > left;
         !self.cut
     }
 
@@ -218,8 +220,7 @@ impl<'a> Report<'a> {
                 .add_text(&format!("{path}-{line}- {}", snippet.text)),
             Row::Match(line, snippet) => {
                 let text = place(*line, snippet);
-                let fits = self.listing.len() < self.limit
-                    && self.listing.add_text(&format!("{path}:{text}"));
+                let fits = self.listing.add_text(&format!("{path}:{text}"));
                 if fits {
                     self.listing.add_path(ListedPath {
                         path: path.to_owned(),
@@ -263,6 +264,22 @@ impl<'a> Report<'a> {
         }
         self.listing.output(notes)
     }
+}
+
+/// The rows up to the match number `matches` and the lines that belong to it.
+fn first(rows: &[Row], matches: usize, context: usize) -> impl Iterator<Item = &Row> {
+    let mut left = matches;
+    let mut end = (left == 0).then_some(0);
+    rows.iter().take_while(move |row| match row {
+        Row::Match(..) if left == 0 => false,
+        Row::Match(line, _) => {
+            left -= 1;
+            end = (left == 0).then_some(line + context as u64);
+            true
+        }
+        Row::Context(line, _) => end.is_none_or(|end| *line <= end),
+        Row::Gap => end.is_none(),
+    })
 }
 
 fn place(line: u64, snippet: &Snippet) -> String {

@@ -67,6 +67,19 @@ async fn lines_around_a_match_are_shown_once() {
         .await;
     let want = "a-2- 2\na:3: x\na-4- 4\na:5: x\na-6- 6\n--\na-9- 9\na:10: x\n--\nb:1: x\n";
     assert_eq!(text, want);
+    let note = "[truncated: the first 2 matches; narrow pattern, path or glob, or raise limit]\n";
+    let input = json!({ "pattern": "x", "context": 1, "limit": 2 });
+    let text = bench.good("grep", input).await;
+    assert_eq!(
+        text,
+        format!("a-2- 2\na:3: x\na-4- 4\na:5: x\na-6- 6\n{note}")
+    );
+    let input = json!({ "pattern": "x", "context": 1, "limit": 3 });
+    let text = bench.good("grep", input).await;
+    assert!(
+        text.contains("a-9- 9\na:10: x\n[truncated: the first 3 matches;"),
+        "{text}"
+    );
 }
 
 #[tokio::test]
