@@ -1,0 +1,155 @@
+//! Opening regular files and folders, and nothing else.
+//!
+//! A FIFO or a device is refused without being opened: opening one can block for good or act on
+//! hardware. Paths given here are resolved ones, so a symlink on the way means that somebody put
+//! it there since, and the open fails.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use rustix::fd::OwnedFd;
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+/// Why something could not be opened; completes a sentence that starts with the path.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OpenError {
+    #[error("does not exist")]
+    Missing,
+    #[error("is a folder")]
+    Folder,
+    #[error("is a file, not a folder")]
+    NoFolder,
+    #[error("is {0}, and only regular files and folders can be used")]
+    Special(&'static str),
+    #[error("has more than {0} MiB, too much for this tool; use a command")]
+    TooLarge(usize),
+    #[error("changed where it leads just now; try again")]
+    Swapped,
+    #[error("cannot be opened: {0}")]
+    Io(io::Error),
+}
+
+impl From<Errno> for OpenError {
+    fn from(errno: Errno) -> Self {
+        match errno {
+            Errno::NOENT | Errno::NOTDIR => Self::Missing,
+            Errno::LOOP => Self::Swapped,
+            _ => Self::Io(errno.into()),
+        }
+    }
+}
+
+impl From<io::Error> for OpenError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// Opens a regular file for reading.
+pub(crate) fn open_file(real: &Path) -> Result<File, OpenError> {
+    regular(kind(real)?)?;
+    let file = File::from(open(real, OFlags::empty())?);
+    // What was looked at a moment ago need not be what was opened.
+    regular(FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode))?;
+    Ok(file)
+}
+
+/// Opens a folder.
+pub(crate) fn open_folder(real: &Path) -> Result<OwnedFd, OpenError> {
+    match kind(real)? {
+        FileType::Directory => Ok(open(real, OFlags::DIRECTORY)?),
+        FileType::RegularFile => Err(OpenError::NoFolder),
+        other => Err(special(other)),
+    }
+}
+
+/// What stands at a path, a symlink not followed.
+pub(crate) fn kind(real: &Path) -> Result<FileType, OpenError> {
+    let stat = rustix::fs::statat(CWD, real, AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok(FileType::from_raw_mode(stat.st_mode))
+}
+
+/// Lets only regular files through.
+pub(crate) fn regular(kind: FileType) -> Result<(), OpenError> {
+    match kind {
+        FileType::RegularFile => Ok(()),
+        FileType::Directory => Err(OpenError::Folder),
+        other => Err(special(other)),
+    }
+}
+
+fn special(kind: FileType) -> OpenError {
+    OpenError::Special(match kind {
+        FileType::Symlink => return OpenError::Swapped,
+        FileType::Fifo => "a FIFO",
+        FileType::Socket => "a socket",
+        FileType::CharacterDevice | FileType::BlockDevice => "a device",
+        _ => "of an unknown kind",
+    })
+}
+
+fn open(real: &Path, more: OFlags) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY | more;
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::ResolveFlags;
+        match rustix::fs::openat2(CWD, real, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+            // Old kernels and some container filters lack the call.
+            Err(Errno::NOSYS | Errno::PERM) => {}
+            done => return done,
+        }
+    }
+    rustix::fs::open(real, flags | OFlags::NOFOLLOW, Mode::empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn only_regular_files_and_folders_are_opened() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        std::fs::write(root.join("file"), "x").unwrap();
+        std::fs::create_dir(root.join("folder")).unwrap();
+        std::fs::write(root.join("folder/below"), "x").unwrap();
+        symlink("folder", root.join("link")).unwrap();
+        rustix::fs::mkfifoat(CWD, root.join("fifo"), Mode::RWXU).unwrap();
+        let file = |path: &str| match open_file(&root.join(path)) {
+            Ok(_) => "opened".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        assert_eq!(file("file"), "opened");
+        assert_eq!(file("folder"), "is a folder");
+        assert_eq!(file("missing"), "does not exist");
+        assert_eq!(
+            file("fifo"),
+            "is a FIFO, and only regular files and folders can be used"
+        );
+        assert_eq!(file("link"), "changed where it leads just now; try again");
+        let device = open_file(Path::new("/dev/null")).unwrap_err().to_string();
+        assert_eq!(
+            device,
+            "is a device, and only regular files and folders can be used"
+        );
+        assert!(open_folder(&root.join("folder")).is_ok());
+        let no_folder = open_folder(&root.join("file")).unwrap_err().to_string();
+        assert_eq!(no_folder, "is a file, not a folder");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_link_put_into_the_middle_of_a_path_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        std::fs::create_dir(root.join("folder")).unwrap();
+        std::fs::write(root.join("folder/below"), "x").unwrap();
+        symlink("folder", root.join("link")).unwrap();
+        let error = open_file(&root.join("link/below")).unwrap_err();
+        assert!(matches!(error, OpenError::Swapped), "{error}");
+    }
+}
