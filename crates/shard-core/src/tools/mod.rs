@@ -15,6 +15,7 @@ use shard_contracts::Tool;
 mod arguments;
 mod ask_user;
 mod atomic_write;
+mod bash;
 mod closest;
 mod diff;
 mod edit;
@@ -41,6 +42,7 @@ mod write;
 mod bench;
 
 pub use ask_user::AskUser;
+pub use bash::{Bash, Environment};
 pub use edit::Edit;
 pub use find::Find;
 pub use grep::Grep;

@@ -1,0 +1,308 @@
+//! `bash`: runs a shell command to its end, its timeout or its abort.
+//!
+//! Owns what a command may see (its environment), how much of its output is kept, and what the
+//! model is told of the way it ended. That nothing it starts is left behind is `shard-process`'s.
+
+mod capture;
+mod environment;
+mod transcript;
+
+use std::ffi::OsString;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use shard_contracts::{Access, BoxFuture, Tool, ToolContext, ToolOutput};
+use shard_process::{Background, CommandSpec, Exit, LeftBehind, Running};
+use shard_types::RenderDescriptor;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use self::capture::Capture;
+pub use self::environment::Environment;
+use super::arguments;
+
+/// How long the output of a command that has ended is still waited for, when something that it
+/// left in the background holds the pipe open.
+const LAST_WORDS: Duration = Duration::from_millis(20);
+
+/// How long the processes of an aborted command may take to be gone before the turn goes on; they
+/// are ended all the same.
+const WIND_UP: Duration = Duration::from_millis(600);
+
+/// Longest timeout that a model can ask for, in seconds: a day.
+const LONGEST: f64 = 86_400.0;
+
+#[derive(Deserialize, JsonSchema)]
+struct Arguments {
+    /// The command line, for bash.
+    command: String,
+    /// Seconds after which the command is ended.
+    #[schemars(range(min = 0.001))]
+    timeout: Option<f64>,
+}
+
+/// The tool.
+pub struct Bash {
+    environment: Environment,
+    default_timeout: Duration,
+    /// What commands left running. The lock is held only to look at the list; whatever is in it
+    /// ends when this tool is dropped, and with the process in any case.
+    background: Mutex<Vec<Background>>,
+}
+
+impl Bash {
+    /// A shell with this environment and this default timeout.
+    #[must_use]
+    pub fn new(environment: Environment, default_timeout: Duration) -> Self {
+        Self {
+            environment,
+            default_timeout,
+            background: Mutex::default(),
+        }
+    }
+
+    fn keep(&self, running: Running) {
+        let mut background = self
+            .background
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        background.retain(|kept| !kept.left_behind().is_empty());
+        background.push(running.keep());
+    }
+
+    fn spec(&self, command: &str, context: &ToolContext) -> CommandSpec {
+        let argv = ["bash", "--noprofile", "--norc", "-c", command].map(OsString::from);
+        CommandSpec {
+            argv: argv.into(),
+            cwd: context.cwd.clone(),
+            env: self.environment.variables().to_vec(),
+        }
+    }
+
+    async fn run(&self, arguments: Arguments, context: &ToolContext) -> ToolOutput {
+        if arguments.command.contains('\0') {
+            return ToolOutput::error(
+                "the command holds a NUL character, which no shell takes; leave it out",
+            );
+        }
+        let limit = arguments.timeout.map_or(self.default_timeout, |seconds| {
+            Duration::from_secs_f64(seconds.clamp(0.001, LONGEST))
+        });
+        let mut running = match shard_process::spawn(&self.spec(&arguments.command, context)) {
+            Ok(running) => running,
+            Err(error) => {
+                return ToolOutput::error(format!(
+                    "cannot start bash in {}: {error}",
+                    context.cwd.display()
+                ));
+            }
+        };
+        let spill = context
+            .output_dir
+            .join(format!("{}.txt", file_name(&context.tool_call_id)));
+        let mut capture = Capture::new(context.max_output_bytes, spill);
+        let ending = follow(&mut running, &mut capture, limit, context).await;
+        let left = match ending {
+            Ending::Exited(_) => running.left_behind(),
+            Ending::TimedOut | Ending::Aborted => Vec::new(),
+        };
+        match ending {
+            Ending::Exited(_) if left.is_empty() => drop(running),
+            Ending::Exited(_) => self.keep(running),
+            Ending::TimedOut => running.end().await,
+            Ending::Aborted => _ = timeout(WIND_UP, running.end()).await,
+        }
+        report(&ending, &left, &capture.finish(), limit)
+    }
+}
+
+/// How a command came to its end.
+enum Ending {
+    Exited(Exit),
+    TimedOut,
+    Aborted,
+}
+
+/// Reads what the command prints until it ends, or has to.
+async fn follow(
+    running: &mut Running,
+    capture: &mut Capture,
+    limit: Duration,
+    context: &ToolContext,
+) -> Ending {
+    let deadline = Instant::now() + limit;
+    let mut buffer = vec![0; 32 * 1024];
+    let (mut open, mut exit, mut last_words) = (true, None, deadline);
+    loop {
+        tokio::select! {
+            biased;
+            () = context.cancel.cancelled() => return Ending::Aborted,
+            () = sleep_until(last_words) => return exit.map_or(Ending::TimedOut, Ending::Exited),
+            read = running.output.read(&mut buffer), if open => match read {
+                Ok(length @ 1..) => {
+                    let shown = capture.push(&buffer[..length]);
+                    context.progress.output(&shown);
+                }
+                Ok(0) | Err(_) => open = false,
+            },
+            ended = running.process.exited(), if exit.is_none() => {
+                exit = Some(ended);
+                last_words = deadline.min(Instant::now() + LAST_WORDS);
+            }
+        }
+        if let (false, Some(exit)) = (open, exit) {
+            return Ending::Exited(exit);
+        }
+    }
+}
+
+fn report(ending: &Ending, left: &[LeftBehind], output: &str, limit: Duration) -> ToolOutput {
+    let mut text = output.to_owned();
+    let mut note = |line: String| {
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(&line);
+    };
+    let mut exit_code = None;
+    let failed = match ending {
+        Ending::Exited(Exit::Code(code)) => {
+            exit_code = Some(*code);
+            false
+        }
+        Ending::Exited(Exit::Signal(signal)) => {
+            // As a shell would report it.
+            exit_code = Some(128 + signal);
+            note(format!("[ended by {}]", signal_name(*signal)));
+            false
+        }
+        Ending::Exited(Exit::Lost) => {
+            note(
+                "[the command ended its own supervisor; everything it had started was ended too]"
+                    .to_owned(),
+            );
+            true
+        }
+        Ending::TimedOut => {
+            note(format!(
+                "[timed out after {} s; everything the command had started was ended]",
+                limit.as_secs_f64()
+            ));
+            true
+        }
+        Ending::Aborted => {
+            note(
+                "[interrupted: the turn was aborted; everything the command had started was ended]"
+                    .to_owned(),
+            );
+            true
+        }
+    };
+    if !left.is_empty() {
+        let names: Vec<_> = left
+            .iter()
+            .map(|process| format!("{} (pid {})", process.command, process.pid))
+            .collect();
+        note(format!(
+            "[left running in the background, until this agent ends: {}]",
+            names.join(", ")
+        ));
+    }
+    let output = if failed {
+        ToolOutput::error(text)
+    } else {
+        ToolOutput::text(text)
+    };
+    ToolOutput {
+        exit_code,
+        ..output
+    }
+}
+
+fn signal_name(signal: i32) -> String {
+    let names = [
+        (1, "SIGHUP"),
+        (2, "SIGINT"),
+        (3, "SIGQUIT"),
+        (4, "SIGILL"),
+        (6, "SIGABRT"),
+        (7, "SIGBUS"),
+        (8, "SIGFPE"),
+        (9, "SIGKILL"),
+        (11, "SIGSEGV"),
+        (13, "SIGPIPE"),
+        (14, "SIGALRM"),
+        (15, "SIGTERM"),
+        (24, "SIGXCPU"),
+        (25, "SIGXFSZ"),
+        (31, "SIGSYS"),
+    ];
+    names
+        .iter()
+        .find(|(number, _)| *number == signal)
+        .map_or_else(
+            || format!("signal {signal}"),
+            |(_, name)| (*name).to_owned(),
+        )
+}
+
+/// A provider chooses call ids; a file name may not hold everything that an id may.
+fn file_name(id: &str) -> String {
+    id.chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '-' {
+                c
+            } else {
+                '_'
+            }
+        })
+        .take(100)
+        .collect()
+}
+
+impl Tool for Bash {
+    fn name(&self) -> &'static str {
+        "bash"
+    }
+
+    fn description(&self) -> &'static str {
+        "Run a shell command in the working directory and get its output, standard output and error together. \
+         Each call starts a fresh shell; there is no terminal and no input, so pass flags that avoid questions. \
+         Long output is shown as its beginning and end, with a file that holds the whole."
+    }
+
+    fn input_schema(&self) -> Value {
+        arguments::schema::<Arguments>()
+    }
+
+    fn access(&self, input: &Map<String, Value>) -> Access {
+        Access::Command(arguments::text(input, "command").to_owned())
+    }
+
+    fn preview(&self, input: &Map<String, Value>) -> Option<RenderDescriptor> {
+        let command = arguments::text(input, "command").to_owned();
+        Some(RenderDescriptor::Command {
+            command,
+            exit_code: None,
+            duration_ms: None,
+        })
+    }
+
+    fn execute<'a>(
+        &'a self,
+        input: Map<String, Value>,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move {
+            match arguments::parse(input) {
+                Ok(arguments) => self.run(arguments, context).await,
+                Err(problem) => ToolOutput::error(problem),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
