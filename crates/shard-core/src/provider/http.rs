@@ -17,7 +17,7 @@ use shard_types::ModelSpec;
 use tokio::sync::OnceCell;
 
 use super::catalog;
-use super::failure::Target;
+use super::failure::{Target, chain};
 use super::settings::{KeySource, ProviderKind, ProviderSettings, Secret};
 
 /// Most that is read of an answer that is no stream.
@@ -118,7 +118,7 @@ impl Link {
                 "Correct the key or headers in the configuration.",
             )
         })?;
-        let client = self.client(&url, &target)?;
+        let client = self.client(&url, &target).await?;
         Ok((client.request(method, url).headers(headers), target))
     }
 
@@ -146,18 +146,25 @@ impl Link {
         Err(error)
     }
 
-    fn client(&self, url: &Url, target: &Target) -> Result<Client, ProviderError> {
+    async fn client(&self, url: &Url, target: &Target) -> Result<Client, ProviderError> {
         if let Some(client) = self.client.get() {
             return Ok(client.clone());
         }
-        let client = client(url, self.settings.connect_timeout).map_err(|e| {
-            let next = "For https the system's root certificates are needed (ca-certificates).";
-            target.unusable(
-                Kind::Rejected,
-                &format!("cannot set up a client: {e:?}"),
-                next,
-            )
-        })?;
+        let (url, timeout) = (url.clone(), self.settings.connect_timeout);
+        let built = if url.scheme() == "https" {
+            // Reads and parses some hundred certificates: too long for the thread of everything.
+            let built = tokio::task::spawn_blocking(move || client(&url, timeout)).await;
+            built.map_err(|e| e.to_string())
+        } else {
+            Ok(client(&url, timeout))
+        };
+        let client = built
+            .and_then(|client| client.map_err(|e| chain(&e)))
+            .map_err(|why| {
+                let what = format!("cannot set up a client: {why}");
+                let next = "For https the system's root certificates are needed (ca-certificates).";
+                target.unusable(Kind::Rejected, &what, next)
+            })?;
         Ok(self.client.get_or_init(|| client).clone())
     }
 
@@ -199,13 +206,23 @@ fn builder(connect_timeout: Duration) -> ClientBuilder {
 
 /// A client for `url`.
 fn client(url: &Url, connect_timeout: Duration) -> reqwest::Result<Client> {
-    let builder = builder(connect_timeout);
+    let mut builder = builder(connect_timeout);
+    // The HTTP stack reads these variables too, but for it `*` leaves out addresses in numbers.
+    let spared = ["NO_PROXY", "no_proxy"].map(|name| std::env::var(name).unwrap_or_default());
+    if spared.iter().any(|list| spares_all(list)) {
+        builder = builder.no_proxy();
+    }
     if url.scheme() == "https" {
         builder.build()
     } else {
         // An empty list of roots keeps the platform's certificates from being read and parsed.
         builder.tls_certs_only([]).build()
     }
+}
+
+/// Whether a list of hosts that need no proxy names all of them.
+fn spares_all(list: &str) -> bool {
+    list.split(',').any(|host| host.trim() == "*")
 }
 
 /// A client for servers on this machine: without TLS, and never through a proxy.
@@ -307,5 +324,15 @@ mod tests {
             "Other"
         );
         assert!(headers(&settings, Some(&Secret::new("a\nb"))).is_err());
+    }
+
+    #[test]
+    fn a_star_spares_every_host_a_proxy() {
+        for list in ["*", "localhost, *", "*,a"] {
+            assert!(spares_all(list), "{list}");
+        }
+        for list in ["", "*.example.com", "localhost"] {
+            assert!(!spares_all(list), "{list}");
+        }
     }
 }

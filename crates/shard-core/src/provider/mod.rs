@@ -17,6 +17,7 @@ mod catalog;
 mod demo;
 mod discover;
 mod failure;
+mod fault;
 mod http;
 mod openai;
 mod retry;

@@ -10,7 +10,7 @@ use shard_types::Usage;
 use super::REDACTED;
 use crate::provider::blocks::{Blocks, CallIds};
 use crate::provider::call::Decode;
-use crate::provider::failure::Fault;
+use crate::provider::fault::Fault;
 
 /// A tool call whose arguments have not come yet.
 struct Bare {

@@ -80,10 +80,10 @@ fn tool(tool: &ToolDeclaration) -> Value {
 fn may_return(block: &ContentBlock, own: &str) -> bool {
     match block {
         ContentBlock::Thinking {
-            signature: Some(_),
+            signature: Some(signature),
             model,
             ..
-        } => model.as_deref() == Some(own),
+        } => !signature.is_empty() && model.as_deref() == Some(own),
         _ => false,
     }
 }

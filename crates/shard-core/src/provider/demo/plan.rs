@@ -10,6 +10,9 @@ use crate::provider::wire::{is_failure, result_text};
 /// Lines of a result that are repeated.
 const SHOWN_LINES: usize = 3;
 
+/// Characters of a line that are repeated.
+const SHOWN_WIDTH: usize = 160;
+
 /// One reply.
 #[derive(Debug, PartialEq)]
 pub(super) struct Plan {
@@ -90,28 +93,36 @@ fn results(message: &Message) -> impl Iterator<Item = (String, bool)> {
 }
 
 fn describe(result: &str, failed: bool) -> String {
-    let lines: Vec<&str> = result.lines().collect();
-    let shown = lines
-        .iter()
+    let mut shown: Vec<String> = result
+        .lines()
         .take(SHOWN_LINES)
-        .copied()
-        .collect::<Vec<_>>()
-        .join("\n");
-    let more = match lines.len().saturating_sub(SHOWN_LINES) {
-        0 => String::new(),
-        more => format!("\n… and {more} more lines"),
-    };
+        .map(|line| cut(line, SHOWN_WIDTH))
+        .collect();
+    let more = result.lines().count().saturating_sub(SHOWN_LINES);
+    if more > 0 {
+        shown.push(format!("… and {more} more lines"));
+    }
     let how = if failed {
         "The tool failed"
     } else {
         "The tool answered"
     };
-    format!("{how}:\n\n```\n{shown}{more}\n```")
+    format!("{how}:\n\n```\n{}\n```", shown.join("\n"))
+}
+
+fn cut(text: &str, length: usize) -> String {
+    match text.char_indices().nth(length) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
 }
 
 fn unclear(text: &str) -> String {
-    let short: String = text.chars().take(80).collect();
-    format!("\"{short}\" fits no form that I know. {}", introduction())
+    format!(
+        "\"{}\" fits no form that I know. {}",
+        cut(text, 80),
+        introduction()
+    )
 }
 
 fn introduction() -> String {

@@ -77,89 +77,115 @@ fn calls(list: Value) -> String {
     delta(json!({ "tool_calls": list }))
 }
 
+const ARGS: &str = r#"{"path":"é.txt"}"#;
+
+fn function(name: &str, args: &str) -> Value {
+    json!({ "name": name, "arguments": args })
+}
+
+fn more(args: &str) -> Value {
+    json!({ "arguments": args })
+}
+
+/// Whatever the chunks look like, they say `read` with [`ARGS`].
+fn check_read(name: &str, mut chunks: Vec<String>) {
+    chunks.push(finish("tool_calls"));
+    let got = decode(&chunks).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let want = vec![("read".to_owned(), ARGS.to_owned())];
+    assert_eq!((got.text.as_str(), got.calls), ("", want), "{name}");
+    assert!(got.ids.len() == 1 && !got.ids[0].is_empty(), "{name}");
+    assert_eq!(got.stop, Some(StopReason::Done), "{name}");
+}
+
 #[test]
-fn loose_tool_calls_become_the_same_message() {
-    let args = r#"{"path":"é.txt"}"#;
-    let whole = |name: &str| vec![(name.to_owned(), args.to_owned())];
-    let f = |name: &str, args: &str| json!({ "name": name, "arguments": args });
-    let more = |args: &str| json!({ "arguments": args });
-    let chars = |with: Value| -> Vec<String> {
+fn arguments_by_the_character_become_the_same_message() {
+    let cases = [
+        (
+            "index",
+            json!({ "index": 0, "id": "a" }),
+            json!({ "index": 0 }),
+            "",
+        ),
+        ("no index", json!({ "id": "a" }), json!({}), ""),
+        ("no index, no id", json!({}), json!({}), ""),
+        (
+            "all in every chunk",
+            json!({ "index": 0, "id": "a" }),
+            json!({ "index": 0, "id": "a" }),
+            "read",
+        ),
+        (
+            "name in every chunk",
+            json!({ "index": 0 }),
+            json!({ "index": 0 }),
+            "read",
+        ),
+    ];
+    for (name, mut first, rest, named) in cases {
+        first["function"] = function("read", "");
         let piece = |c: char| {
-            let mut piece = with.clone();
-            piece["function"]["arguments"] = json!(c.to_string());
+            let mut piece = rest.clone();
+            piece["function"] = function(named, &c.to_string());
             calls(json!([piece]))
         };
-        args.chars().map(piece).collect()
-    };
-    let mut by_char = vec![calls(
-        json!([{ "index": 0, "id": "a", "function": f("read", "") }]),
-    )];
-    by_char.extend(chars(json!({ "index": 0, "function": {} })));
-    let mut no_index = vec![calls(json!([{ "id": "a", "function": f("read", "") }]))];
-    no_index.extend(chars(json!({ "function": {} })));
-    let mut named_each = vec![calls(
-        json!([{ "index": 0, "id": "a", "function": f("read", "") }]),
-    )];
-    named_each.extend(chars(
-        json!({ "index": 0, "id": "a", "function": { "name": "read" } }),
-    ));
-    let cases: Vec<(&str, Vec<String>)> = vec![
+        let chunks = [calls(json!([first]))]
+            .into_iter()
+            .chain(ARGS.chars().map(piece));
+        check_read(name, chunks.collect());
+    }
+}
+
+#[test]
+fn loose_tool_calls_become_the_same_message() {
+    let cases = [
         (
             "one chunk",
-            vec![calls(
-                json!([{ "index": 0, "id": "a", "type": "function", "function": f("read", args) }]),
-            )],
+            vec![json!([{ "index": 0, "id": "a", "function": function("read", ARGS) }])],
         ),
-        ("by character", by_char),
-        ("no index", no_index),
-        ("name in every chunk", named_each),
         (
             "an object",
-            vec![calls(
+            vec![
                 json!([{ "id": "a", "function": { "name": "read", "arguments": { "path": "é.txt" } } }]),
-            )],
+            ],
         ),
         (
             "id in the last chunk",
             vec![
-                calls(json!([{ "index": 0, "function": f("read", "{\"path\":") }])),
-                calls(json!([{ "index": 0, "id": "late", "function": more("\"é.txt\"}") }])),
+                json!([{ "index": 0, "function": function("read", "{\"path\":") }]),
+                json!([{ "index": 0, "id": "late", "function": more("\"é.txt\"}") }]),
             ],
         ),
         (
             "another id in every chunk",
             vec![
-                calls(json!([{ "index": 0, "id": "x", "function": f("read", "{\"path\":") }])),
-                calls(json!([{ "index": 0, "id": "y", "function": more("\"é.txt\"}") }])),
+                json!([{ "index": 0, "id": "x", "function": function("read", "{\"path\":") }]),
+                json!([{ "index": 0, "id": "y", "function": more("\"é.txt\"}") }]),
             ],
         ),
         (
             "name after the id",
             vec![
-                calls(json!([{ "index": 0, "id": "a", "function": more("{\"path\":") }])),
-                calls(json!([{ "index": 0, "function": f("read", "\"é.txt\"}") }])),
+                json!([{ "index": 0, "id": "a", "function": more("{\"path\":") }]),
+                json!([{ "index": 0, "function": function("read", "\"é.txt\"}") }]),
             ],
         ),
         (
-            "content null",
+            "an empty end with the name",
             vec![
-                delta(json!({ "role": "assistant", "content": null, "tool_calls": null })),
-                calls(json!([{ "index": 0, "id": "", "function": f("read", args) }])),
-                delta(json!({ "content": "\n" })),
+                json!([{ "index": 0, "id": "a", "function": function("read", ARGS) }]),
+                json!([{ "index": 0, "function": function("read", "") }]),
             ],
         ),
     ];
-    for (name, mut chunks) in cases {
-        chunks.push(finish("tool_calls"));
-        let got = decode(&chunks).unwrap_or_else(|e| panic!("{name}: {e}"));
-        assert_eq!(
-            (got.text.as_str(), got.calls),
-            ("", whole("read")),
-            "{name}"
-        );
-        assert!(got.ids.len() == 1 && !got.ids[0].is_empty(), "{name}");
-        assert_eq!(got.stop, Some(StopReason::Done), "{name}");
+    for (name, chunks) in cases {
+        check_read(name, chunks.into_iter().map(calls).collect());
     }
+    let blank = vec![
+        delta(json!({ "role": "assistant", "content": null, "tool_calls": null })),
+        calls(json!([{ "index": 0, "id": "", "function": function("read", ARGS) }])),
+        delta(json!({ "content": "\n" })),
+    ];
+    check_read("content null", blank);
 }
 
 #[test]

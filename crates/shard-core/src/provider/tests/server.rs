@@ -1,10 +1,13 @@
 //! A server on loopback that reads requests and plays prepared answers, one after the other.
 
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 
 /// What happens after the bytes of an answer.
 #[derive(Clone, Copy, PartialEq)]
@@ -59,33 +62,37 @@ impl Answer {
     }
 }
 
+/// What the connections share.
 #[derive(Default)]
-struct Seen {
-    requests: Vec<String>,
-    connections: usize,
-    hung_up: usize,
+struct Play {
+    answers: Mutex<VecDeque<Answer>>,
+    requests: Mutex<Vec<String>>,
+    connections: AtomicUsize,
+    hung_up: Notify,
 }
 
 /// The running server; it ends with the test's runtime.
 pub(crate) struct Server {
     port: u16,
-    seen: Arc<Mutex<Seen>>,
+    play: Arc<Play>,
 }
 
 impl Server {
     pub(crate) async fn start(answers: Vec<Answer>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let port = listener.local_addr().expect("an address").port();
-        let seen = Arc::new(Mutex::new(Seen::default()));
-        let answers = Arc::new(Mutex::new(answers.into_iter().collect()));
+        let play = Arc::new(Play {
+            answers: Mutex::new(answers.into()),
+            ..Play::default()
+        });
         let server = Self {
             port,
-            seen: Arc::clone(&seen),
+            play: Arc::clone(&play),
         };
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                seen.lock().expect("seen").connections += 1;
-                tokio::spawn(serve(stream, Arc::clone(&answers), Arc::clone(&seen)));
+                play.connections.fetch_add(1, Ordering::Relaxed);
+                tokio::spawn(serve(stream, Arc::clone(&play)));
             }
         });
         server
@@ -97,32 +104,25 @@ impl Server {
 
     /// Whole requests, head and body.
     pub(crate) fn requests(&self) -> Vec<String> {
-        self.seen.lock().expect("seen").requests.clone()
+        self.play.requests.lock().expect("requests").clone()
     }
 
     pub(crate) fn connections(&self) -> usize {
-        self.seen.lock().expect("seen").connections
+        self.play.connections.load(Ordering::Relaxed)
     }
 
     /// Waits until a peer left a hanging answer.
     pub(crate) async fn until_hung_up(&self) {
-        let left = async {
-            while self.seen.lock().expect("seen").hung_up == 0 {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
-        };
-        tokio::time::timeout(Duration::from_secs(5), left)
-            .await
-            .expect("the peer hangs up");
+        let left = self.play.hung_up.notified();
+        let left = tokio::time::timeout(Duration::from_secs(5), left).await;
+        left.expect("the peer hangs up");
     }
 }
 
-type Answers = Arc<Mutex<std::collections::VecDeque<Answer>>>;
-
-async fn serve(mut stream: TcpStream, answers: Answers, seen: Arc<Mutex<Seen>>) {
+async fn serve(mut stream: TcpStream, play: Arc<Play>) {
     while let Some(request) = read_request(&mut stream).await {
-        seen.lock().expect("seen").requests.push(request);
-        let answer = answers.lock().expect("answers").pop_front();
+        play.requests.lock().expect("requests").push(request);
+        let answer = play.answers.lock().expect("answers").pop_front();
         let Some(answer) = answer else { return };
         if stream.write_all(&answer.bytes).await.is_err() {
             return;
@@ -133,7 +133,7 @@ async fn serve(mut stream: TcpStream, answers: Answers, seen: Arc<Mutex<Seen>>) 
             After::Hang => {
                 // Ends when the peer goes: nothing else is expected of it.
                 let _ = stream.read(&mut [0; 64]).await;
-                seen.lock().expect("seen").hung_up += 1;
+                play.hung_up.notify_one();
                 return;
             }
         }
