@@ -51,18 +51,11 @@ impl Decoder {
 
     fn choice(&mut self, choice: &Value, out: &mut Vec<ProviderEvent>) {
         // A server that does not stream has `message` where others have `delta`.
-        let delta = [choice.get("delta"), choice.get("message")]
-            .into_iter()
-            .flatten()
-            .find(|d| d.is_object());
-        if let Some(delta) = delta {
+        let bodies = ["delta", "message"].map(|key| choice.get(key));
+        if let Some(delta) = bodies.into_iter().flatten().find(|body| body.is_object()) {
             self.delta(delta, out);
         }
-        match choice
-            .get("finish_reason")
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-        {
+        match text(choice, "/finish_reason") {
             "" => {}
             "length" | "max_tokens" | "model_length" => self.stop = Some(StopReason::Length),
             "content_filter" | "refusal" => self.stop = Some(StopReason::Refused),
@@ -72,101 +65,73 @@ impl Decoder {
 
     fn delta(&mut self, delta: &Value, out: &mut Vec<ProviderEvent>) {
         // Some servers send the same thought under both names.
-        let mut thoughts = ["reasoning_content", "reasoning"]
-            .into_iter()
-            .filter_map(|key| delta.get(key)?.as_str());
-        if let Some(thought) = thoughts.find(|text| !text.is_empty()) {
-            self.blocks.thinking(thought, out);
-        }
+        let thought = match text(delta, "/reasoning_content") {
+            "" => text(delta, "/reasoning"),
+            thought => thought,
+        };
+        self.blocks.thinking(thought, out);
         match delta.get("content") {
-            Some(Value::String(text)) => self.blocks.text(text, out),
             Some(Value::Array(parts)) => parts.iter().for_each(|part| self.part(part, out)),
-            _ => {}
+            _ => self.blocks.text(text(delta, "/content"), out),
         }
-        if let Some(text) = delta
-            .get("refusal")
-            .and_then(Value::as_str)
-            .filter(|t| !t.is_empty())
-        {
-            self.blocks.text(text, out);
+        let refusal = text(delta, "/refusal");
+        if !refusal.is_empty() {
+            self.blocks.text(refusal, out);
             self.stop = Some(StopReason::Refused);
         }
-        let calls = delta.get("tool_calls").and_then(Value::as_array);
-        calls
-            .into_iter()
-            .flatten()
-            .for_each(|call| self.call(call, out));
+        for call in list(delta, "tool_calls") {
+            self.call(call, out);
+        }
     }
 
     fn part(&mut self, part: &Value, out: &mut Vec<ProviderEvent>) {
-        if let Some(text) = part.get("text").and_then(Value::as_str) {
-            self.blocks.text(text, out);
-        }
-        let thoughts = part
-            .get("thinking")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten();
-        for text in thoughts.filter_map(|thought| thought.get("text")?.as_str()) {
-            self.blocks.thinking(text, out);
+        self.blocks.text(text(part, "/text"), out);
+        for thought in list(part, "thinking") {
+            self.blocks.thinking(text(thought, "/text"), out);
         }
     }
 
     fn call(&mut self, delta: &Value, out: &mut Vec<ProviderEvent>) {
-        let text = |place: &str| {
-            delta
-                .pointer(place)
-                .and_then(Value::as_str)
-                .filter(|t| !t.is_empty())
-        };
-        let (id, name) = (text("/id"), text("/function/name"));
+        let some = |place: &str| Some(text(delta, place)).filter(|text| !text.is_empty());
+        let (id, name) = (some("/id"), some("/function/name"));
         let args = match delta.pointer("/function/arguments") {
-            Some(Value::String(args)) => args.clone(),
             Some(args @ Value::Object(_)) => args.to_string(),
-            _ => String::new(),
+            _ => text(delta, "/function/arguments").to_owned(),
         };
         let index = delta.get("index").and_then(Value::as_u64);
-        let at = match self.continued(index, id, name, &args) {
-            Some(at) => at,
-            None => {
-                self.calls.push(Call {
-                    index,
-                    ..Call::default()
-                });
-                self.calls.len() - 1
-            }
-        };
+        let at = self.continued(index, id, name, &args).unwrap_or_else(|| {
+            self.calls.push(Call {
+                index,
+                ..Call::default()
+            });
+            self.calls.len() - 1
+        });
         let call = &mut self.calls[at];
         call.args.push_str(&args);
         if call.sent_id.is_none() {
             call.sent_id = id.map(str::to_owned);
         }
-        match (call.block, name) {
-            (Some(block), _) if !args.is_empty() => {
-                out.push(ProviderEvent::ToolArgs { block, delta: args });
-            }
+        let delta = match (call.block, name) {
+            (Some(_), _) => args,
             (None, Some(name)) => {
                 name.clone_into(&mut call.name);
-                let block = self
-                    .blocks
-                    .call(self.ids.claim(call.sent_id.as_deref()), name, out);
-                call.block = Some(block);
-                if !call.args.is_empty() {
-                    out.push(ProviderEvent::ToolArgs {
-                        block,
-                        delta: call.args.clone(),
-                    });
-                }
+                let id = self.ids.claim(call.sent_id.as_deref());
+                call.block = Some(self.blocks.call(id, name, out));
+                call.args.clone()
             }
-            _ => {}
+            (None, None) => return,
+        };
+        if let Some(block) = call.block.filter(|_| !delta.is_empty()) {
+            out.push(ProviderEvent::ToolArgs { block, delta });
         }
     }
 
     /// The call that a delta goes on with; `None` when it begins one.
     ///
-    /// An index or a known id says so. Without a name nothing can begin. With one, another id or
-    /// another name begins a call, and so do arguments after complete ones: some servers number
-    /// every call 0 and some not at all, while others repeat the name in every chunk.
+    /// An index says so, else an id that is known, else the order. Without a name nothing can
+    /// begin. With one, another id or another name begins a call, and so do arguments after
+    /// complete ones: some servers number every call 0, or give every call one id, while others
+    /// repeat the name in every chunk.
     fn continued(
         &self,
         index: Option<u64>,
@@ -175,45 +140,38 @@ impl Decoder {
         args: &str,
     ) -> Option<usize> {
         let same_id = |call: &Call| id.is_some() && call.sent_id.as_deref() == id;
-        if index.is_none()
-            && let Some(at) = self.calls.iter().rposition(same_id)
-        {
-            return Some(at);
-        }
         let at = match index {
             Some(_) => self.calls.iter().rposition(|call| call.index == index),
-            None => self.calls.len().checked_sub(1),
+            None => {
+                let known = self.calls.iter().rposition(same_id);
+                known.or_else(|| self.calls.len().checked_sub(1))
+            }
         }?;
         let call = &self.calls[at];
         let Some(name) = name.filter(|_| call.block.is_some()) else {
             return Some(at);
         };
         let other_id = id.is_some() && call.sent_id.is_some() && !same_id(call);
-        let whole = || serde_json::from_str::<IgnoredAny>(&call.args).is_ok();
-        let begins =
-            other_id || name != call.name || (!same_id(call) && !args.is_empty() && whole());
+        let after_whole =
+            || !args.is_empty() && serde_json::from_str::<IgnoredAny>(&call.args).is_ok();
+        let begins = other_id || name != call.name || after_whole();
         (!begins).then_some(at)
     }
 
     fn close(&mut self) -> Result<Vec<ProviderEvent>, ProviderError> {
         self.ended = true;
-        if self.calls.iter().any(|call| call.block.is_none()) {
-            let what = "the server sent a tool call without a name";
-            return Err(ProviderError::new(Kind::Malformed, what));
-        }
         let stop = self.stop.unwrap_or(StopReason::Done);
         let mut out = Vec::new();
-        // A call without arguments is meant unless the answer was cut.
-        for call in self
-            .calls
-            .iter()
-            .filter(|call| stop == StopReason::Done && call.args.trim().is_empty())
-        {
-            let delta = "{}".to_owned();
-            out.extend(
-                call.block
-                    .map(|block| ProviderEvent::ToolArgs { block, delta }),
-            );
+        for call in &self.calls {
+            let Some(block) = call.block else {
+                let what = "the server sent a tool call without a name";
+                return Err(ProviderError::new(Kind::Malformed, what));
+            };
+            // A call without arguments is meant unless the answer was cut.
+            if stop == StopReason::Done && call.args.trim().is_empty() {
+                let delta = "{}".to_owned();
+                out.push(ProviderEvent::ToolArgs { block, delta });
+            }
         }
         out.extend(self.usage.take().map(ProviderEvent::Usage));
         out.push(ProviderEvent::Stop(stop));
@@ -273,6 +231,22 @@ fn fail_if_told(value: &Value) -> Result<(), ProviderError> {
     let fault = Fault::of_json(value);
     let what = format!("the server broke off: {}", fault.words);
     Err(ProviderError::new(fault.kind.unwrap_or(Kind::Busy), what))
+}
+
+/// The text at a place; empty when there is none.
+fn text<'v>(value: &'v Value, place: &str) -> &'v str {
+    value
+        .pointer(place)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}
+
+/// The list under a key; empty when there is none.
+fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
+    value
+        .get(key)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
 }
 
 fn usage(value: &Value) -> Option<Usage> {

@@ -204,12 +204,11 @@ fn arguments_pass_through_whatever_their_cut() {
 
 #[test]
 fn parallel_calls_are_told_apart() {
-    let f = |name: &str, args: &str| json!({ "name": name, "arguments": args });
     let cases = [
         (
             "indexes, interleaved",
             vec![
-                json!([{ "index": 0, "id": "a", "function": f("x", "") }, { "index": 1, "id": "b", "function": f("y", "") }]),
+                json!([{ "index": 0, "id": "a", "function": function("x", "") }, { "index": 1, "id": "b", "function": function("y", "") }]),
                 json!([{ "index": 1, "function": { "arguments": "{\"n\":2}" } }]),
                 json!([{ "index": 0, "function": { "arguments": "{\"n\":1}" } }]),
             ],
@@ -217,26 +216,35 @@ fn parallel_calls_are_told_apart() {
         (
             "no index, ids",
             vec![
-                json!([{ "id": "a", "function": f("x", "{\"n\":1}") }]),
-                json!([{ "id": "b", "function": f("y", "{\"n\":2}") }]),
+                json!([{ "id": "a", "function": function("x", "{\"n\":1}") }]),
+                json!([{ "id": "b", "function": function("y", "{\"n\":2}") }]),
             ],
         ),
         (
             "all of them 0",
             vec![
-                json!([{ "index": 0, "id": "a", "function": f("x", "{\"n\":1}") }]),
-                json!([{ "index": 0, "id": "b", "function": f("y", "{\"n\":2}") }]),
+                json!([{ "index": 0, "id": "a", "function": function("x", "{\"n\":1}") }]),
+                json!([{ "index": 0, "id": "b", "function": function("y", "{\"n\":2}") }]),
             ],
         ),
         (
             "nothing but names",
-            vec![json!([{ "function": f("x", "{\"n\":1}") }, { "function": f("y", "{\"n\":2}") }])],
+            vec![
+                json!([{ "function": function("x", "{\"n\":1}") }, { "function": function("y", "{\"n\":2}") }]),
+            ],
+        ),
+        (
+            "one id for all, no index",
+            vec![
+                json!([{ "id": "call_0", "function": function("x", "{\"n\":1}") }]),
+                json!([{ "id": "call_0", "function": function("y", "{\"n\":2}") }]),
+            ],
         ),
         (
             "one id for all",
             vec![
-                json!([{ "index": 0, "id": "call_0", "function": f("x", "{\"n\":1}") }]),
-                json!([{ "index": 1, "id": "call_0", "function": f("y", "{\"n\":2}") }]),
+                json!([{ "index": 0, "id": "call_0", "function": function("x", "{\"n\":1}") }]),
+                json!([{ "index": 1, "id": "call_0", "function": function("y", "{\"n\":2}") }]),
             ],
         ),
     ];
@@ -251,7 +259,7 @@ fn parallel_calls_are_told_apart() {
         assert_eq!(got.calls, want, "{name}");
         assert_ne!(got.ids[0], got.ids[1], "{name}");
     }
-    let twice = json!([{ "function": f("x", "{\"n\":1}") }, { "function": f("x", "{\"n\":2}") }]);
+    let twice = json!([{ "function": function("x", "{\"n\":1}") }, { "function": function("x", "{\"n\":2}") }]);
     let got = decode(&[calls(twice), finish("stop")]).expect("the same tool twice");
     assert_eq!(got.calls.len(), 2);
 }
