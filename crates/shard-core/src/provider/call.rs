@@ -10,7 +10,7 @@ use reqwest::header::CONTENT_TYPE;
 use serde_json::Value;
 use shard_contracts::{ProviderError, ProviderErrorKind as Kind, ProviderEvent};
 
-use super::failure::Target;
+use super::failure::{Target, chain};
 use super::http::{Link, body};
 use super::sse::{Broken, Events};
 
@@ -155,11 +155,13 @@ fn comes_whole(response: &Response) -> bool {
 }
 
 fn explain(target: &Target, why: &Broken) -> ProviderError {
-    match why {
-        Broken::Stalled(after) => target.stalled(*after),
-        Broken::Transport(error) => target.transport(error.as_ref()),
-        Broken::TooLarge | Broken::Malformed(_) => {
-            target.inside(&ProviderError::new(Kind::Malformed, why.to_string()))
+    let (kind, what) = match why {
+        Broken::Stalled(after) => return target.stalled(*after),
+        Broken::Transport(error) => {
+            let what = format!("the connection broke: {}", chain(error.as_ref()));
+            (Kind::Network, what)
         }
-    }
+        Broken::TooLarge | Broken::Malformed(_) => (Kind::Malformed, why.to_string()),
+    };
+    target.inside(&ProviderError::new(kind, what))
 }

@@ -119,5 +119,4 @@ fn size(request: &ProviderRequest) -> usize {
 }
 
 #[cfg(test)]
-#[path = "demo/tests.rs"]
 mod tests;

@@ -226,5 +226,4 @@ pub(super) fn chain(error: &dyn std::error::Error) -> String {
 }
 
 #[cfg(test)]
-#[path = "tests/failure.rs"]
 mod tests;

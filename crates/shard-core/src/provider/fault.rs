@@ -163,5 +163,4 @@ fn html_title(body: &str) -> Option<String> {
 }
 
 #[cfg(test)]
-#[path = "tests/fault.rs"]
 mod tests;

@@ -217,5 +217,4 @@ fn told(event: &Value) -> ProviderError {
 }
 
 #[cfg(test)]
-#[path = "decode_tests.rs"]
 mod tests;

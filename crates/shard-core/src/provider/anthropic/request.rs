@@ -212,5 +212,4 @@ fn plain_id(id: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "request_tests.rs"]
 mod tests;

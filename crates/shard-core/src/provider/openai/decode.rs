@@ -267,5 +267,4 @@ fn usage(value: &Value) -> Option<Usage> {
 }
 
 #[cfg(test)]
-#[path = "decode_tests.rs"]
 mod tests;

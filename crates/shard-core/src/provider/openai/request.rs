@@ -163,5 +163,4 @@ fn plain(parts: Vec<Value>) -> Value {
 }
 
 #[cfg(test)]
-#[path = "request_tests.rs"]
 mod tests;
