@@ -1,16 +1,32 @@
-//! Placeholder.
-pub struct RetryPolicy;
-impl Default for RetryPolicy {
-    fn default() -> Self {
-        Self
-    }
-}
-impl RetryPolicy {
-    pub fn delay(
-        &self,
-        _a: u32,
-        _e: &shard_contracts::ProviderError,
-    ) -> Option<std::time::Duration> {
-        None
-    }
-}
+//! Model providers: the places where models answer.
+//!
+//! Owns everything between a [`ProviderRequest`](shard_contracts::ProviderRequest) and a
+//! wire: request bodies, connections, event streams and the words of errors. It knows nothing of
+//! sessions, tools or turns, and it never retries: one call is one try. [`RetryPolicy`] says how
+//! long a caller should wait before the next.
+//!
+//! Read `settings` for what a provider is told, `call` for the path of one call, then `openai` or
+//! `anthropic` for a wire format. The decoders there are state machines without I/O.
+//!
+//! Invariant: no key and no configured header value reaches an error text, a debug print or a log.
+
+mod anthropic;
+mod blocks;
+mod call;
+mod catalog;
+mod demo;
+mod discover;
+mod failure;
+mod fault;
+mod http;
+mod openai;
+mod retry;
+mod settings;
+mod sse;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+pub use discover::{Offer, from_environment, local_servers};
+pub use retry::RetryPolicy;
+pub use settings::{KeySource, ProviderKind, ProviderSettings, Secret, build};
