@@ -19,8 +19,9 @@ pub(crate) type Row = (&'static str, &'static str);
 pub(crate) type Read = fn(&str) -> Result<Value, String>;
 
 /// One message or value in one form.
+#[derive(Clone)]
 pub(crate) struct Sample {
-    pub(crate) name: &'static str,
+    pub(crate) name: String,
     pub(crate) form: Form,
     pub(crate) value: Value,
     pub(crate) read: Read,
@@ -49,7 +50,7 @@ pub(crate) enum Errors {
 }
 
 /// Where the schema stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Place {
     Family(&'static str),
     Data(&'static str),
@@ -101,146 +102,114 @@ const RESPONSES: &[Row] = &[(
 )];
 
 pub(crate) fn all() -> Vec<Sample> {
-    use Errors::{Exist, ExistOnDisk, NamePath, NameTop};
+    [messages(), parts(), other_forms()].concat()
+}
+
+#[rustfmt::skip]
+fn messages() -> Vec<Sample> {
+    use Errors::{NamePath, NameTop};
+    let families: [(&[Row], Read, Errors, Place); 8] = [
+        (agent_commands::ROWS, agent_command, NamePath, Place::Family("agent_command")),
+        (agent_commands::PRIVATE, runtime_command, NamePath, Place::Nowhere),
+        (agent_events::ROWS, agent_event, NameTop, Place::Family("agent_event")),
+        (agent_events::ROWS, server_message, NameTop, Place::Family("agent_event")),
+        (daemon_commands::ROWS, daemon_command, NamePath, Place::Family("daemon_command")),
+        (daemon_events::ROWS, daemon_event, NamePath, Place::Family("daemon_event")),
+        (daemon_events::ROWS, server_message, NamePath, Place::Family("daemon_event")),
+        (RESPONSES, server_message, NamePath, Place::Family("response")),
+    ];
     let mut samples = Vec::new();
-    for (rows, read, errors, place) in [
-        (
-            agent_commands::ROWS,
-            agent_command as Read,
-            NamePath,
-            Place::Family("agent_command"),
-        ),
-        (
-            agent_commands::PRIVATE,
-            runtime_command,
-            NamePath,
-            Place::Nowhere,
-        ),
-        (
-            agent_events::ROWS,
-            agent_event,
-            NameTop,
-            Place::Family("agent_event"),
-        ),
-        (
-            agent_events::ROWS,
-            server_message,
-            NameTop,
-            Place::Family("agent_event"),
-        ),
-        (
-            daemon_commands::ROWS,
-            daemon_command,
-            NamePath,
-            Place::Family("daemon_command"),
-        ),
-        (
-            daemon_events::ROWS,
-            daemon_event,
-            NamePath,
-            Place::Family("daemon_event"),
-        ),
-        (
-            daemon_events::ROWS,
-            server_message,
-            NamePath,
-            Place::Family("daemon_event"),
-        ),
-        (
-            RESPONSES,
-            server_message,
-            NamePath,
-            Place::Family("response"),
-        ),
-    ] {
+    for (rows, read, errors, place) in families {
         for &row in rows {
-            push(&mut samples, &kind_of(row.0), row, read, errors, place);
+            samples.extend(both_forms(&kind_of(row.0), row, read, errors, place));
         }
     }
+    samples
+}
+
+/// Data of answers, and shared types.
+fn parts() -> Vec<Sample> {
+    let mut samples = Vec::new();
     for &(command, read, minimal, extra) in data::ROWS {
-        let row = (minimal, extra);
-        push(
-            &mut samples,
+        let place = Place::Data(command);
+        samples.extend(both_forms(
             command,
-            row,
+            (minimal, extra),
             read,
-            NameTop,
-            Place::Data(command),
-        );
+            Errors::NameTop,
+            place,
+        ));
     }
     for &(name, read, minimal, extra) in shared::ROWS {
-        let place = if name == "WorkspaceRefusal" {
-            Place::Nowhere
-        } else {
-            Place::Definition(name)
+        let place = match name {
+            "WorkspaceRefusal" => Place::Nowhere,
+            _ => Place::Definition(name),
         };
-        push(&mut samples, name, (minimal, extra), read, NameTop, place);
+        samples.extend(both_forms(
+            name,
+            (minimal, extra),
+            read,
+            Errors::NameTop,
+            place,
+        ));
     }
-    let mut more = |name: &str, read, errors, place, jsons: &[&str]| {
+    samples
+}
+
+/// Values that come in several kinds, and forms of messages that the tables' columns leave out.
+fn other_forms() -> Vec<Sample> {
+    let commands = Place::Family("agent_command");
+    let events = Place::Family("agent_event");
+    let messages: [(&str, Read, &[&str], Errors, Place); 2] = [
+        (
+            "agent command",
+            agent_command,
+            agent_commands::MORE,
+            Errors::NamePath,
+            commands,
+        ),
+        (
+            "agent event",
+            agent_event,
+            agent_events::MORE,
+            Errors::NameTop,
+            events,
+        ),
+    ];
+    let kinds = shared::KINDS.iter().map(|&(name, read, jsons)| {
+        let (errors, place) = match name {
+            "SessionEntry" => (Errors::ExistOnDisk, Place::Family("session_entry")),
+            "NormalizedBlock" => (Errors::Exist, Place::Nowhere),
+            "Compacted" => (Errors::Exist, Place::Data("session_op: compact")),
+            _ => (Errors::Exist, Place::Definition(name)),
+        };
+        (name, read, jsons, errors, place)
+    });
+    let mut samples = Vec::new();
+    for (name, read, jsons, errors, place) in messages.into_iter().chain(kinds) {
         samples.extend(jsons.iter().map(|json| Sample {
-            name: name.to_owned().leak(),
+            name: name.to_owned(),
             form: Form::Other,
             value: parse(json),
             read,
             errors,
             place,
         }));
-    };
-    for &(name, read, jsons) in shared::KINDS {
-        let errors = if name == "SessionEntry" {
-            ExistOnDisk
-        } else {
-            Exist
-        };
-        let place = match name {
-            "NormalizedBlock" => Place::Nowhere,
-            "SessionEntry" => Place::Family("session_entry"),
-            "Compacted" => Place::Data("session_op: compact"),
-            _ => Place::Definition(name),
-        };
-        more(name, read, errors, place, jsons);
     }
-    let place = Place::Family("agent_command");
-    more(
-        "agent command",
-        agent_command,
-        NamePath,
-        place,
-        agent_commands::MORE,
-    );
-    let place = Place::Family("agent_event");
-    more(
-        "agent event",
-        agent_event,
-        NameTop,
-        place,
-        agent_events::MORE,
-    );
     samples
 }
 
-fn push(
-    samples: &mut Vec<Sample>,
-    name: &str,
-    (minimal, extra): Row,
-    read: Read,
-    errors: Errors,
-    place: Place,
-) {
-    let minimal = parse(minimal);
+fn both_forms(name: &str, row: Row, read: Read, errors: Errors, place: Place) -> [Sample; 2] {
+    let minimal = parse(row.0);
     let mut full = minimal.clone();
-    full.as_object_mut()
-        .unwrap()
-        .extend(parse(extra).as_object().unwrap().clone());
-    for (form, value) in [(Form::Minimal, minimal), (Form::Full, full)] {
-        let name = name.to_owned().leak();
-        samples.push(Sample {
-            name,
-            form,
-            value,
-            read,
-            errors,
-            place,
-        });
-    }
+    let extra = parse(row.1).as_object().unwrap().clone();
+    full.as_object_mut().unwrap().extend(extra);
+    [(Form::Minimal, minimal), (Form::Full, full)].map(|(form, value)| Sample {
+        name: name.to_owned(),
+        form,
+        value,
+        read,
+        errors,
+        place,
+    })
 }

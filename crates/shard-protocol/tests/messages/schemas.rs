@@ -1,10 +1,10 @@
 //! The generated JSON Schemas, as the tests look things up in them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use crate::sample::Place;
+use crate::sample::{Place, Sample};
 
 /// All schemas, by the name of their family.
 pub(crate) struct Schemas(BTreeMap<&'static str, Value>);
@@ -53,6 +53,13 @@ impl Schemas {
     pub(crate) fn validator(&self, place: Place) -> Option<jsonschema::Validator> {
         let schema = self.get(place)?;
         Some(jsonschema::validator_for(&schema).unwrap())
+    }
+
+    /// The validators of all samples that have a schema.
+    pub(crate) fn validators(&self, samples: &[Sample]) -> HashMap<Place, jsonschema::Validator> {
+        let places: HashSet<Place> = samples.iter().map(|sample| sample.place).collect();
+        let with_schema = |place| Some((place, self.validator(place)?));
+        places.into_iter().filter_map(with_schema).collect()
     }
 
     /// Names of everything that messages are made of.
