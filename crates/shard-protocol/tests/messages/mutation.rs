@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 /// Stands where something else belongs; no error may repeat it.
 const NUMBER: u64 = 4_417_712_300;
 /// The same for texts; made to lead a search for the ends of an error message astray.
-const TEXT: &str = "wrong at line 4417712300, expected nothing";
+const TEXT: &str = "spoiled at line 4417712300, expected nothing";
 
 /// A sample with one thing wrong.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct Mutation {
 impl Mutation {
     /// Whether an error repeats the value that was put in.
     pub(crate) fn is_repeated_in(&self, error: &str) -> bool {
-        error.contains("4417712300") || error.contains("wrong at")
+        error.contains("4417712300") || error.contains("spoiled")
     }
 
     /// The path as errors write it, such as `images[0].data`.
