@@ -54,7 +54,8 @@ pub enum StreamingBehavior {
 /// same key again does nothing and gets the first answer again.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
-pub struct RequestKey(#[schemars(regex(pattern = r"^[A-Za-z0-9_.:-]{1,64}$"))] String);
+#[schemars(extend("pattern" = "^[A-Za-z0-9_.:-]{1,64}$"))]
+pub struct RequestKey(String);
 
 impl RequestKey {
     /// The key's text.
@@ -206,7 +207,7 @@ pub struct UiResponse {
     pub request_id: RequestId,
     /// The answer; null to close the dialog without one.
     #[serde(deserialize_with = "Option::deserialize")]
-    #[schemars(required)]
+    #[schemars(schema_with = "UiValue::or_null")]
     pub value: Option<UiValue>,
     /// Who answers. Set by the daemon, such as `headless`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

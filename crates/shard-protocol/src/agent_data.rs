@@ -9,6 +9,7 @@ use shard_types::{EntryId, ModelDescriptor, ReasoningLevel, SessionId};
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Accepted {
     /// The id that the message has, or will have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<EntryId>,
     /// The same request key was carried out before; nothing was done now.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -49,7 +49,13 @@ impl<'a> Header<'a> {
     /// [`BadMessage`] when the text is no JSON object, or has no string `type`; with the `id`
     /// where one can still be read.
     pub fn read(json: &'a str) -> Result<Self, BadMessage> {
-        serde_json::from_str(json).map_err(|error| explain(json, &error))
+        // Serde would also fill the fields from a JSON array, in their order.
+        let header: serde_json::Result<Self> = if json.trim_start().starts_with('{') {
+            serde_json::from_str(json)
+        } else {
+            Err(serde::de::Error::custom("a message is a JSON object"))
+        };
+        header.map_err(|error| explain(json, &error))
     }
 
     /// The agent that the message is for.
@@ -140,6 +146,7 @@ mod tests {
             "not valid JSON at line 1, column 2; send one JSON object a line",
         );
         check("[1]", None, "a message is a JSON object");
+        check(r#"["r1","abort"]"#, None, "a message is a JSON object");
         check(r#"{"id":"r1"}"#, Some("r1"), "missing field `type`");
         check(
             r#"{"id":"r1","type":7}"#,

@@ -33,12 +33,24 @@ pub fn all() -> Vec<(&'static str, Schema)> {
             generator().into_root_schema_for::<DaemonEvent>(),
         ),
         ("data", generator().into_root_schema_for::<Data>()),
-        ("response", generator().into_root_schema_for::<Response>()),
+        (
+            "response",
+            generator().into_root_schema_for::<ResponseMessage>(),
+        ),
         (
             "session_entry",
             generator().into_root_schema_for::<shard_types::SessionEntry>(),
         ),
     ]
+}
+
+/// An answer with its `type`.
+#[derive(schemars::JsonSchema)]
+#[serde(tag = "type")]
+#[expect(dead_code, reason = "only its schema is used")]
+enum ResponseMessage {
+    #[serde(rename = "response")]
+    Response(Response),
 }
 
 /// What `data` of a successful `response` holds, by the command that it answers. Commands that are

@@ -393,12 +393,22 @@ pub enum UiValue {
     Many(Vec<String>),
 }
 
+impl UiValue {
+    /// Schema of a field that must be there and may be null, which an `Option` cannot say.
+    #[doc(hidden)]
+    pub fn or_null(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        generator.subschema_for::<Option<Self>>()
+    }
+}
+
 /// A dialog is closed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UiResolved {
     /// Which dialog.
     pub request_id: RequestId,
     /// The answer; null when there was none.
+    #[serde(deserialize_with = "Option::deserialize")]
+    #[schemars(schema_with = "UiValue::or_null")]
     pub value: Option<UiValue>,
     /// Who answered, or `aborted`, `timeout`, `headless` when nobody did.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -72,11 +72,12 @@ pub fn parse_body<T: DeserializeOwned>(json: &str) -> Result<T, BadBody> {
 
 /// The field's path and what was expected, without the offending value and the byte position.
 fn describe(path: &str, message: &str) -> String {
-    let message = message.split(" at line ").next().unwrap_or(message);
+    // In this order: the value that came stands before the last "expected", and may say anything.
     let what = match message.rfind(", expected ") {
         Some(at) => &message[at + 2..],
         None => message,
     };
+    let what = what.split(" at line ").next().unwrap_or(what);
     if path == "." || path.is_empty() {
         what.to_owned()
     } else {
