@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use reqwest::Client;
+use shard_config::ProviderKind;
 use shard_types::ModelSpec;
 
 use super::catalog;
 use super::http::{body, plain_client};
-use super::settings::ProviderKind;
 
 /// How long a local server may take to answer.
 const PATIENCE: Duration = Duration::from_millis(300);

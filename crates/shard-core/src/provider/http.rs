@@ -18,7 +18,9 @@ use tokio::sync::OnceCell;
 
 use super::catalog;
 use super::failure::{Target, chain};
-use super::settings::{KeySource, ProviderKind, ProviderSettings, Secret};
+use shard_config::{ProviderKind, Secret};
+
+use super::settings::{KeySource, ProviderSettings};
 
 /// Most that is read of an answer that is no stream.
 const MAX_BODY: usize = 4 << 20;

@@ -29,4 +29,4 @@ mod wire;
 
 pub use discover::{Offer, from_environment, local_servers};
 pub use retry::RetryPolicy;
-pub use settings::{KeySource, ProviderKind, ProviderSettings, Secret, build};
+pub use settings::{KeySource, ProviderSettings, build};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use shard_config::{ProviderKind, Secret};
 use shard_contracts::Provider;
 use shard_types::ModelSpec;
 
@@ -19,29 +20,6 @@ const STALL_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// How long a connection may take to come about.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// A key. It cannot be printed by accident.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Takes a key; blanks and line ends around it, as key files have them, are dropped.
-    pub fn new(raw: impl AsRef<str>) -> Self {
-        Self(raw.as_ref().trim().to_owned())
-    }
-
-    /// The key itself.
-    #[must_use]
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
-}
 
 /// Fetches a key; the error says why there is none.
 type Fetch = dyn Fn() -> BoxFuture<'static, Result<Secret, String>> + Send + Sync;
@@ -67,17 +45,6 @@ impl fmt::Debug for KeySource {
             Self::Lazy(_) => "Lazy",
         })
     }
-}
-
-/// What a provider speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProviderKind {
-    /// Chat completions, as OpenAI and many other servers have them.
-    OpenAi,
-    /// The Messages API.
-    Anthropic,
-    /// The built-in demo; needs nothing else.
-    Demo,
 }
 
 /// Everything that a provider needs to know.
@@ -166,7 +133,7 @@ mod tests {
     fn settings_print_no_secret() {
         let settings = ProviderSettings {
             headers: vec![("x-token".into(), "header-secret".into())],
-            key: KeySource::Fixed(Secret::new(" key-secret\n")),
+            key: KeySource::Fixed(Secret::new("key-secret")),
             ..ProviderSettings::new("p", ProviderKind::OpenAi, "http://u:pw@h/v1?k=url-secret")
         };
         let shown = format!("{settings:?}");

@@ -1,7 +1,7 @@
 use reqwest::header::{HeaderMap, HeaderValue};
 
 use super::*;
-use crate::provider::settings::ProviderKind;
+use shard_config::ProviderKind;
 
 fn target() -> Target {
     let settings = ProviderSettings::new("p", ProviderKind::OpenAi, "http://h/v1");

@@ -9,7 +9,9 @@ use shard_contracts::{
 use shard_types::{ContentBlock, EntryId, Message, ModelSpec, Role};
 
 use super::server::{After, Answer, Server};
-use crate::provider::{KeySource, ProviderKind, ProviderSettings, Secret, build};
+use shard_config::{ProviderKind, Secret};
+
+use crate::provider::{KeySource, ProviderSettings, build};
 
 const KEY: &str = "sk-test-0123456789";
 const HEADER: &str = "header-secret-77";

@@ -2,7 +2,7 @@ use serde_json::json;
 use shard_types::{EntryId, Message, ToolResultContent};
 
 use super::*;
-use crate::provider::settings::ProviderKind;
+use shard_config::ProviderKind;
 
 fn message(role: Role, content: Value) -> Message {
     let content = serde_json::from_value(content).expect("blocks");
