@@ -1,0 +1,207 @@
+//! Puts a question about a call to a person.
+
+use shard_contracts::{Access, Ask, CallFacts};
+use shard_types::{
+    ChoiceIntent, DetailFormat, PermissionChoice, PermissionDecision, PermissionDetail,
+};
+
+use super::rules::Call;
+use super::shell::Role;
+use super::visible::{visible, visible_part};
+
+/// Longest value that is shown, in characters.
+const MAX_VALUE: usize = 4000;
+/// Longest value within a prompt, in characters.
+const MAX_INLINE: usize = 200;
+/// Most paths or arguments that are shown one by one.
+const MAX_LISTED: usize = 20;
+
+/// What the gate found out about the question.
+pub(super) struct Question {
+    /// Why it is asked, where a person cannot guess it.
+    pub(super) why: Option<String>,
+    /// Whether the answer can be remembered.
+    pub(super) memorable: bool,
+    /// Whether a rule or grant covers the call.
+    pub(super) covered: bool,
+}
+
+/// Writes the question.
+pub(super) fn ask(call: &Call<'_>, question: Question) -> Ask {
+    let memorable = question.memorable;
+    Ask {
+        prompt: prompt(call.facts),
+        options: options(memorable),
+        details: details(call, question.why),
+        choices: choices(memorable),
+        covered: question.covered,
+    }
+}
+
+/// What a call would do, in a few words.
+pub(super) fn summary(facts: &CallFacts<'_>) -> String {
+    let inline = |text: &str| visible_part(text, MAX_INLINE);
+    match facts.access {
+        Access::Command(line) => format!("Run {}", inline(line)),
+        Access::Write(_) => format!("Write {}", paths(facts)),
+        Access::Read(_) => format!("Read {}", paths(facts)),
+        Access::Nothing | Access::Unknown => {
+            let input = serde_json::to_string(facts.input).unwrap_or_default();
+            format!("Use {} with {}", inline(facts.tool), inline(&input))
+        }
+    }
+}
+
+fn prompt(facts: &CallFacts<'_>) -> String {
+    let outside = facts
+        .paths
+        .iter()
+        .any(|fact| !fact.real.starts_with(facts.cwd));
+    let place = if outside {
+        ", outside the workspace"
+    } else {
+        ""
+    };
+    match facts.access {
+        Access::Command(_) => "Run this command?".to_owned(),
+        Access::Write(_) => format!("Write {}{place}?", paths(facts)),
+        Access::Read(_) => format!("Read {}{place}?", paths(facts)),
+        Access::Nothing | Access::Unknown => {
+            format!("Use {}?", visible_part(facts.tool, MAX_INLINE))
+        }
+    }
+}
+
+/// The paths of a call as given; the details say where they lead.
+fn paths(facts: &CallFacts<'_>) -> String {
+    match facts.paths {
+        [] => "files".to_owned(),
+        [only] => visible_part(&only.given, MAX_INLINE),
+        [first, rest @ ..] => {
+            format!(
+                "{} and {} more",
+                visible_part(&first.given, MAX_INLINE),
+                rest.len()
+            )
+        }
+    }
+}
+
+fn options(memorable: bool) -> Vec<PermissionDecision> {
+    let mut options = vec![PermissionDecision::Allow];
+    options.extend(memorable.then_some(PermissionDecision::AllowAlways));
+    options.push(PermissionDecision::Deny);
+    options
+}
+
+fn choices(memorable: bool) -> Vec<PermissionChoice> {
+    let choice = |id: &str, label: &str, key: &str, intent| PermissionChoice {
+        id: id.to_owned(),
+        label: label.to_owned(),
+        description: None,
+        accelerator: Some(key.to_owned()),
+        intent,
+    };
+    let exact = PermissionChoice {
+        description: Some("Remembers this exact call for this agent.".to_owned()),
+        ..choice(
+            ALLOW_EXACT,
+            "Always allow exactly this",
+            "A",
+            ChoiceIntent::Persist,
+        )
+    };
+    let mut choices = vec![choice(ALLOW_ONCE, "Allow once", "a", ChoiceIntent::Allow)];
+    choices.extend(memorable.then_some(exact));
+    choices.push(choice(DENY, "Deny", "d", ChoiceIntent::Deny));
+    choices
+}
+
+/// Runs this once.
+pub const ALLOW_ONCE: &str = "allow_once";
+/// Runs, and is remembered: [`shard_contracts::PermissionGate::grant`].
+pub const ALLOW_EXACT: &str = "allow_exact";
+/// Does not run.
+pub const DENY: &str = "deny";
+
+fn details(call: &Call<'_>, why: Option<String>) -> Vec<PermissionDetail> {
+    let facts = call.facts;
+    let mut details = match facts.access {
+        Access::Command(line) => command_details(call, line),
+        Access::Read(_) | Access::Write(_) => path_details(facts),
+        Access::Nothing | Access::Unknown => input_details(facts),
+    };
+    details.extend(why.map(|why| detail("Why", &why, DetailFormat::Text)));
+    details
+}
+
+fn detail(label: &str, value: &str, format: DetailFormat) -> PermissionDetail {
+    PermissionDetail {
+        label: Some(visible(label)),
+        value: visible_part(value, MAX_VALUE),
+        format: Some(format),
+    }
+}
+
+fn command_details(call: &Call<'_>, line: &str) -> Vec<PermissionDetail> {
+    let mut details = vec![
+        detail("Command", line, DetailFormat::Command),
+        detail(
+            "Folder",
+            &call.facts.cwd.to_string_lossy(),
+            DetailFormat::Path,
+        ),
+    ];
+    let Some(analysis) = &call.line else {
+        return details;
+    };
+    if analysis.unparsable {
+        let text = "The line could not be understood in full.";
+        details.push(detail("Note", text, DetailFormat::Text));
+    }
+    // A long line hides what it runs; the list of programs is short.
+    let mut programs: Vec<String> = Vec::new();
+    for command in &analysis.commands {
+        let name = command.name().unwrap_or_else(|| "(computed)".to_owned());
+        if command.role != Role::Perhaps && !programs.contains(&name) {
+            programs.push(name);
+        }
+    }
+    if programs.len() > 1 {
+        details.push(detail("Programs", &programs.join(", "), DetailFormat::Text));
+    }
+    details
+}
+
+fn path_details(facts: &CallFacts<'_>) -> Vec<PermissionDetail> {
+    let shown = facts.paths.iter().take(MAX_LISTED);
+    let mut details: Vec<_> = shown
+        .map(|fact| detail("Path", &fact.real.to_string_lossy(), DetailFormat::Path))
+        .collect();
+    let more = facts.paths.len().saturating_sub(MAX_LISTED);
+    if more > 0 {
+        details.push(detail("Paths", &format!("{more} more"), DetailFormat::Text));
+    }
+    details
+}
+
+fn input_details(facts: &CallFacts<'_>) -> Vec<PermissionDetail> {
+    let shown = facts.input.iter().take(MAX_LISTED);
+    let mut details: Vec<_> = shown
+        .map(|(key, value)| {
+            let text = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
+            detail(key, &text, DetailFormat::Code)
+        })
+        .collect();
+    let more = facts.input.len().saturating_sub(MAX_LISTED);
+    if more > 0 {
+        details.push(detail(
+            "Arguments",
+            &format!("{more} more"),
+            DetailFormat::Text,
+        ));
+    }
+    details
+}

@@ -1,0 +1,162 @@
+//! Files whose writing a person always confirms, whatever allows it: by changing them an agent
+//! could give itself permission, or have code run outside of any question.
+
+use std::path::{Component, Path, PathBuf};
+
+/// The places.
+#[derive(Debug)]
+pub(super) struct Protected {
+    /// Shard's own folders, links resolved.
+    own: Vec<PathBuf>,
+}
+
+impl Protected {
+    /// Shard's configuration and state.
+    pub(super) fn new(config_dir: &Path, state_home: &Path) -> Self {
+        let real = |path: &Path| {
+            crate::paths::resolve(Path::new("/"), &path.to_string_lossy())
+                .unwrap_or_else(|_| path.to_owned())
+        };
+        Self {
+            own: vec![real(config_dir), real(state_home)],
+        }
+    }
+
+    /// Whether a path lies in Shard's own folders. An agent whose folder lies there, as a managed
+    /// worktree does, works in it as anywhere.
+    pub(super) fn is_own(&self, real: &Path, cwd: &Path) -> bool {
+        let inside = |folder: &PathBuf| {
+            real.starts_with(folder) && !(cwd.starts_with(folder) && real.starts_with(cwd))
+        };
+        self.own.iter().any(inside)
+    }
+
+    /// Whether writing a path always asks.
+    pub(super) fn covers(&self, real: &Path, cwd: &Path) -> bool {
+        // Above its own folder an agent cannot help what the folders are called.
+        let part = real.strip_prefix(cwd).unwrap_or(real);
+        self.is_own(real, cwd) || in_shard_folder(part) || in_git_folder(real) || {
+            let git = linked_git_folders(cwd);
+            git.iter().any(|folder| {
+                real.strip_prefix(folder)
+                    .is_ok_and(|rest| guarded_by_git(&names(rest)))
+            })
+        }
+    }
+}
+
+fn names(path: &Path) -> Vec<String> {
+    path.components()
+        .filter_map(|part| match part {
+            // Some file systems do not tell upper from lower case.
+            Component::Normal(name) => Some(name.to_string_lossy().to_lowercase()),
+            _ => None,
+        })
+        .collect()
+}
+
+fn in_shard_folder(path: &Path) -> bool {
+    names(path).iter().any(|name| name == ".shard")
+}
+
+/// `.git/hooks` and `.git/config`, those of submodules and worktrees, and a `.git` file itself,
+/// which says where both are.
+fn in_git_folder(path: &Path) -> bool {
+    let names = names(path);
+    let Some(at) = names.iter().position(|name| name.ends_with(".git")) else {
+        return false;
+    };
+    let rest = &names[at + 1..];
+    (rest.is_empty() && names[at] == ".git") || guarded_by_git(rest)
+}
+
+fn guarded_by_git(rest: &[String]) -> bool {
+    let guarded = |name: &String| {
+        matches!(
+            name.as_str(),
+            "hooks" | "config" | "config.worktree" | "config.lock" | "commondir"
+        )
+    };
+    rest.iter().any(guarded)
+}
+
+/// The repository's folders when `.git` is a file that names them.
+fn linked_git_folders(cwd: &Path) -> Vec<PathBuf> {
+    let named = |folder: &Path, file: &str, key: &str| {
+        let text = std::fs::read_to_string(folder.join(file)).ok()?;
+        let path = text.lines().next()?.strip_prefix(key)?.trim().to_owned();
+        crate::paths::resolve(folder, &path).ok()
+    };
+    let Some(own) = cwd
+        .ancestors()
+        .find_map(|folder| named(folder, ".git", "gitdir:"))
+    else {
+        return Vec::new();
+    };
+    let common = named(&own, "commondir", "");
+    std::iter::once(own).chain(common).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_give_permission_is_protected() {
+        let guard = Protected::new(Path::new("/c/shard"), Path::new("/s/shard"));
+        let check = |real: &str, cwd: &str, want: bool| {
+            assert_eq!(
+                guard.covers(Path::new(real), Path::new(cwd)),
+                want,
+                "{real} from {cwd}"
+            );
+        };
+        check("/c/shard/config.json", "/w", true);
+        check("/c/shard/agents/x.md", "/w", true);
+        check("/c/shardling", "/w", false);
+        check("/s/shard/rules/a.json", "/w", true);
+        check("/s/shard/sessions/x.grants.json", "/w", true);
+        check("/s/shard/config.json", "/s", true);
+        check(
+            "/s/shard/worktrees/a/src/x.rs",
+            "/s/shard/worktrees/a",
+            false,
+        );
+        check(
+            "/s/shard/worktrees/b/src/x.rs",
+            "/s/shard/worktrees/a",
+            true,
+        );
+        check("/w/.shard/rules/x.json", "/w", true);
+        check("/w/sub/.shard/x", "/w", true);
+        check("/h/.shard/trees/a/x", "/h/.shard/trees/a", false);
+        check("/h/.shard/trees/b/x", "/h/.shard/trees/a", true);
+        check("/w/.git/hooks/pre-commit", "/w", true);
+        check("/w/.git/config", "/w", true);
+        check("/w/.GIT/Config", "/w", true);
+        check("/other/.git/config", "/w", true);
+        check("/w/.git/modules/m/hooks/x", "/w", true);
+        check("/w/.git", "/w", true);
+        check("/w/bare.git/hooks/x", "/w", true);
+        check("/w/.git/index", "/w", false);
+        check("/w/.gitignore", "/w", false);
+        check("/w/hooks/x", "/w", false);
+        check("/w/src/config", "/w", false);
+    }
+
+    #[test]
+    fn a_linked_repository_is_protected_where_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let (tree, store) = (root.join("tree"), root.join("store"));
+        std::fs::create_dir_all(store.join("worktrees/tree")).unwrap();
+        std::fs::create_dir_all(&tree).unwrap();
+        std::fs::write(tree.join(".git"), "gitdir: ../store/worktrees/tree\n").unwrap();
+        std::fs::write(store.join("worktrees/tree/commondir"), "../..\n").unwrap();
+        let guard = Protected::new(Path::new("/c"), Path::new("/s"));
+        assert!(guard.covers(&store.join("hooks/post-checkout"), &tree));
+        assert!(guard.covers(&store.join("worktrees/tree/config.worktree"), &tree));
+        assert!(!guard.covers(&store.join("objects/x"), &tree));
+        assert!(!guard.covers(&tree.join("hooks/x"), &tree));
+    }
+}

@@ -1,0 +1,299 @@
+//! Which files a shell line reads or writes, as far as its words tell.
+//!
+//! This never permits anything. It lets a rule about files refuse the plain ways around it
+//! (`cat .env`), and keeps a broad permission from covering the ways that cannot be told.
+
+use std::path::{Path, PathBuf};
+
+use super::globs::{PathGlob, Place};
+use super::pattern::Match;
+use super::shell::{Analysis, Role, Simple, Word};
+
+/// What a line does with files.
+#[derive(Debug, Default)]
+pub(super) struct Reach {
+    touched: Vec<Touched>,
+    /// It may read files that its words do not name.
+    unclear_reads: bool,
+    /// It may write files that its words do not name.
+    unclear_writes: bool,
+}
+
+#[derive(Debug)]
+struct Touched {
+    path: PathBuf,
+    reads: Match,
+    writes: Match,
+}
+
+/// Which uses of a file a rule is about.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Uses {
+    /// Reading.
+    pub(super) reads: bool,
+    /// Writing.
+    pub(super) writes: bool,
+}
+
+impl Reach {
+    /// Looks at the words of a line that runs in `cwd`.
+    pub(super) fn of(line: &Analysis, cwd: &Path) -> Self {
+        let mut reach = Self {
+            unclear_reads: line.unparsable,
+            unclear_writes: line.unparsable,
+            ..Self::default()
+        };
+        let moves = |command: &Simple| {
+            let name = command.name();
+            name.is_some_and(|name| matches!(name.as_str(), "cd" | "pushd" | "popd"))
+        };
+        let sure = if line.commands.iter().any(moves) {
+            Match::Perhaps
+        } else {
+            Match::Yes
+        };
+        let mut look = Look {
+            cwd,
+            sure,
+            reach: &mut reach,
+        };
+        for target in &line.writes {
+            look.operand(target, Match::No, Match::Yes);
+        }
+        for source in &line.reads {
+            look.operand(source, Match::Yes, Match::No);
+        }
+        for command in &line.commands {
+            look.command(command);
+        }
+        reach
+    }
+
+    /// Whether the line uses what a rule is about.
+    pub(super) fn touches(&self, glob: &PathGlob, uses: Uses, cwd: &Path) -> Match {
+        let mut best = Match::No;
+        if (uses.reads && self.unclear_reads) || (uses.writes && self.unclear_writes) {
+            best = Match::Perhaps;
+        }
+        for touched in &self.touched {
+            let reads = if uses.reads { touched.reads } else { Match::No };
+            let writes = if uses.writes {
+                touched.writes
+            } else {
+                Match::No
+            };
+            let how = reads.max(writes);
+            let place = Place {
+                real: &touched.path,
+                cwd,
+            };
+            if how <= best {
+                continue;
+            }
+            if glob.touches(place) {
+                best = how;
+            } else if best == Match::No && touched.path.is_dir() && glob.touches_below(place) {
+                best = Match::Perhaps;
+            }
+        }
+        best
+    }
+
+    /// Paths that it writes or may write.
+    pub(super) fn written(&self) -> impl Iterator<Item = &Path> {
+        let writes = |touched: &&Touched| touched.writes > Match::No;
+        self.touched
+            .iter()
+            .filter(writes)
+            .map(|touched| touched.path.as_path())
+    }
+}
+
+struct Look<'a> {
+    cwd: &'a Path,
+    /// How sure a relative path is: after a `cd` it may be another.
+    sure: Match,
+    reach: &'a mut Reach,
+}
+
+impl Look<'_> {
+    fn command(&mut self, command: &Simple) {
+        let Some(written) = command.name() else {
+            self.reach.unclear_reads = true;
+            self.reach.unclear_writes = true;
+            return;
+        };
+        let name = written.rsplit('/').next().unwrap_or_default();
+        if HARMLESS.contains(&name) {
+            return;
+        }
+        let cap = match command.role {
+            Role::Runs => Match::Yes,
+            Role::Wraps | Role::Perhaps => Match::Perhaps,
+        };
+        let (known_reader, known_writer) = (READERS.contains(&name), WRITERS.contains(&name));
+        let known = known_reader || known_writer;
+        let level = |is_one: bool| match (is_one, known) {
+            (true, _) => cap,
+            (false, true) => Match::No,
+            (false, false) => Match::Perhaps,
+        };
+        let (reads, writes) = (level(known_reader), level(known_writer));
+        let arguments = &command.words[1..];
+        let pattern = pattern_operand(name, arguments);
+        for (at, word) in arguments.iter().enumerate() {
+            let most = if Some(at) == pattern {
+                Match::Perhaps
+            } else {
+                Match::Yes
+            };
+            self.operand(word, reads.min(most), writes.min(most));
+        }
+        if searches_here(name, arguments) {
+            self.reach.touched.push(Touched {
+                path: self.cwd.to_owned(),
+                reads: Match::Perhaps,
+                writes: Match::No,
+            });
+        }
+        if INTERPRETERS
+            .iter()
+            .any(|interpreter| name.starts_with(interpreter))
+            && runs_code(arguments)
+        {
+            self.reach.unclear_reads = true;
+            self.reach.unclear_writes = true;
+        }
+    }
+
+    /// Notes whatever a word may name: all of it, an option's value, or a part of it.
+    fn operand(&mut self, word: &Word, reads: Match, writes: Match) {
+        let Some(text) = word.text() else {
+            // What an unknown program is given, nobody can list; a known one uses it.
+            self.reach.unclear_reads |= reads == Match::Yes;
+            self.reach.unclear_writes |= writes == Match::Yes;
+            return;
+        };
+        if self.reach.touched.len() > MAX_TOUCHED || text.len() > MAX_WORD {
+            self.reach.unclear_reads = true;
+            self.reach.unclear_writes = true;
+            return;
+        }
+        for value in values(&text) {
+            self.note(value, reads, writes);
+        }
+        let separators = |c: char| ":=,'\"()<>{}[];|&@ \n\t".contains(c);
+        for part in text
+            .split(separators)
+            .filter(|part| *part != text && !part.is_empty())
+        {
+            self.note(part, reads.min(Match::Perhaps), writes.min(Match::Perhaps));
+        }
+    }
+
+    fn note(&mut self, text: &str, reads: Match, writes: Match) {
+        let sure = if text.starts_with('/') {
+            Match::Yes
+        } else {
+            self.sure
+        };
+        let path = crate::paths::resolve(self.cwd, text).unwrap_or_else(|_| self.cwd.join(text));
+        self.reach.touched.push(Touched {
+            path,
+            reads: reads.min(sure),
+            writes: writes.min(sure),
+        });
+    }
+}
+
+/// The whole word, and what follows `--option=`, `of=` or `-o`.
+fn values(text: &str) -> impl Iterator<Item = &str> {
+    let after_equals = text.split_once('=').map(|(_, value)| value);
+    let short = text.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+    let attached = short.and_then(|rest| rest.char_indices().nth(1).map(|(at, _)| &rest[at..]));
+    let whole = (!text.is_empty()).then_some(text);
+    [whole, after_equals, attached].into_iter().flatten()
+}
+
+/// Where a program's first operand is a pattern or a script, not a file.
+fn pattern_operand(name: &str, arguments: &[Word]) -> Option<usize> {
+    let takes_one = [
+        "grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "sed", "awk", "gawk", "jq",
+    ];
+    let given = |word: &Word| {
+        ["-e", "-f", "--regexp", "--file", "--expression"]
+            .iter()
+            .any(|option| word.prefix().starts_with(option))
+    };
+    if !takes_one.contains(&name) || arguments.iter().any(given) {
+        return None;
+    }
+    arguments
+        .iter()
+        .position(|word| !word.prefix().starts_with('-'))
+}
+
+/// Whether it looks through the agent's folder without being told so.
+fn searches_here(name: &str, arguments: &[Word]) -> bool {
+    let recursive = |word: &Word| {
+        let option = word.prefix();
+        option.starts_with("--recursive")
+            || option.starts_with("--dereference-recursive")
+            || (option.starts_with('-') && !option.starts_with("--") && option.contains(['r', 'R']))
+    };
+    matches!(name, "rg" | "ag" | "ack")
+        || (name.ends_with("grep") && arguments.iter().any(recursive))
+}
+
+/// Whether an interpreter is given code, or reads it from its input.
+fn runs_code(arguments: &[Word]) -> bool {
+    let code = |word: &Word| {
+        let option = word.prefix();
+        option.starts_with("--eval")
+            || option.starts_with("--print")
+            || option == "-"
+            || (option.starts_with('-')
+                && !option.starts_with("--")
+                && option.contains(['c', 'e', 'E', 'r', 'p']))
+    };
+    arguments.iter().any(code) || arguments.iter().all(|word| word.prefix().starts_with('-'))
+}
+
+const MAX_TOUCHED: usize = 512;
+const MAX_WORD: usize = 4096;
+
+/// Programs whose words are no files.
+const HARMLESS: [&str; 12] = [
+    "echo", "printf", "true", "false", ":", "pwd", "sleep", "exit", "seq", "date", "kill", "wait",
+];
+
+/// Programs that show or copy what their operands hold.
+const READERS: [&str; 68] = [
+    "cat", "tac", "nl", "head", "tail", "less", "more", "most", "bat", "batcat", "view", "grep",
+    "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "sed", "awk", "gawk", "mawk", "cut", "paste",
+    "sort", "uniq", "tr", "wc", "od", "xxd", "hexdump", "strings", "base64", "base32", "basenc",
+    "rev", "fold", "fmt", "column", "expand", "join", "comm", "diff", "cmp", "sdiff", "cp", "mv",
+    "ln", "install", "rsync", "scp", "dd", "tar", "zip", "gzip", "zcat", "bzip2", "xz", "zstd",
+    "cpio", "jq", "yq", "source", ".", "mapfile", "ls", "file", "split",
+];
+
+/// Programs that change what their operands name.
+const WRITERS: [&str; 22] = [
+    "tee", "touch", "rm", "rmdir", "mkdir", "mv", "cp", "ln", "install", "truncate", "chmod",
+    "chown", "dd", "sed", "rsync", "shred", "unlink", "split", "patch", "sort", "tar", "gawk",
+];
+
+/// Programs that run what they are given as code.
+const INTERPRETERS: [&str; 11] = [
+    "python",
+    "perl",
+    "ruby",
+    "node",
+    "php",
+    "lua",
+    "deno",
+    "bun",
+    "tclsh",
+    "osascript",
+    "Rscript",
+];

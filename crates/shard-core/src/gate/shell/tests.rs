@@ -1,0 +1,350 @@
+use proptest::prelude::*;
+
+use super::*;
+
+/// A line's commands, one word after the other: `◌` is a hole, `~` a mere wrapper, `?` a maybe.
+fn shown(line: &str) -> String {
+    let found = analyze(line);
+    let word = |word: &Word| {
+        let piece = |piece: &Piece| match piece {
+            Piece::Text(text) => text.clone(),
+            Piece::Hole => "◌".to_owned(),
+        };
+        word.pieces().iter().map(piece).collect::<String>()
+    };
+    let command = |command: &Simple| {
+        let mark = match command.role {
+            Role::Runs => "",
+            Role::Wraps => "~",
+            Role::Perhaps => "?",
+        };
+        let words: Vec<String> = command.words.iter().map(word).collect();
+        format!("{mark}{}", words.join("_"))
+    };
+    let mut parts: Vec<String> = found.commands.iter().map(command).collect();
+    parts.extend(
+        found
+            .writes
+            .iter()
+            .map(|target| format!(">{}", word(target))),
+    );
+    parts.extend(
+        found
+            .reads
+            .iter()
+            .map(|source| format!("<{}", word(source))),
+    );
+    parts.extend(found.assigns.then(|| "assigns".to_owned()));
+    parts.extend(found.unparsable.then(|| "unparsable".to_owned()));
+    parts.join(" / ")
+}
+
+fn check(cases: &[(&str, &str)]) {
+    let wrong: Vec<String> = cases
+        .iter()
+        .filter(|(line, want)| shown(line) != *want)
+        .map(|(line, want)| format!("{line:?}\n  want {want}\n  got  {}", shown(line)))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_way_to_join_commands_shows_them_all() {
+    check(&[
+        ("git status", "git_status"),
+        ("a && b", "a / b"),
+        ("a || b", "a / b"),
+        ("a ; b", "a / b"),
+        ("a;b", "a / b"),
+        ("a | b", "a / b"),
+        ("a |& b", "a / b"),
+        ("a & b", "a / b"),
+        ("a &", "a"),
+        ("a\nb", "a / b"),
+        ("a\n\n  b  ", "a / b"),
+        ("(a; b)", "a / b"),
+        ("{ a; b; }", "a / b"),
+        ("! a", "a"),
+        (
+            "if a; then b; elif c; then d; else e; fi",
+            "a / b / c / d / e",
+        ),
+        ("while a; do b; done", "a / b"),
+        ("until a; do b; done", "a / b"),
+        ("for x in 1 2; do b $x; done", "b_◌ / assigns"),
+        ("for PATH in /tmp; do git; done", "git / assigns"),
+        ("case x in a) b;; *) c;; esac", "b / c"),
+        ("f() { a; }; f", "a / f / assigns"),
+        ("function f { a; }", "a / assigns"),
+        ("cd sub && git push", "cd_sub / git_push"),
+        ("a # ; b", "a"),
+        ("# a\nb", "b"),
+        ("", ""),
+        ("# only words", ""),
+    ]);
+}
+
+#[test]
+fn what_hides_in_words_is_found() {
+    check(&[
+        ("echo $(rm f)", "echo_◌ / rm_f"),
+        ("echo `rm f`", "echo_◌ / rm_f"),
+        ("echo \"$(rm f)\"", "echo_◌ / rm_f"),
+        ("echo \"a `rm f` b\"", "echo_a ◌ b / rm_f"),
+        ("echo a$(rm f)b", "echo_a◌b / rm_f"),
+        ("cat <(rm f)", "cat_◌ / rm_f"),
+        ("cat >(rm f)", "cat_◌ / rm_f"),
+        ("cat < <(rm f)", "cat / rm_f / <◌"),
+        ("cat <<< $(rm f)", "cat / rm_f"),
+        (
+            "X=$(touch f) npm --version",
+            "npm_--version / touch_f / assigns",
+        ),
+        ("X=1 npm", "npm / assigns"),
+        ("X=1", "assigns"),
+        ("X=(a $(rm f))", "rm_f / assigns"),
+        ("X=1 Y=2", "assigns"),
+        ("export X=$(rm f)", "export_◌ / rm_f / assigns"),
+        ("echo ${X:-$(rm f)}", "echo_◌ / rm_f"),
+        ("echo ${X:=y}", "echo_◌ / assigns"),
+        ("echo \"${X:-`rm f`}\"", "echo_◌ / rm_f"),
+        ("echo $((1 + $(rm f)))", "echo_◌ / rm_f"),
+        ("echo $((X=1))", "echo_◌ / assigns"),
+        ("((X++))", "assigns"),
+        ("[ -f $(rm f) ]", "[_◌ / rm_f"),
+        ("[[ -f x ]] && a", "[[_◌ / a"),
+        ("case $(rm f) in x) a;; esac", "rm_f / a"),
+        ("for x in $(rm f); do a; done", "rm_f / a / assigns"),
+        ("echo $(echo $(rm f))", "echo_◌ / echo_◌ / rm_f"),
+        ("cat <<E\n$(rm f)\nE\n", "cat / rm_f"),
+        ("cat <<E\n`rm f`\nE\n", "cat / unparsable"),
+        ("cat <<'E'\n$(rm f)\nE\n", "cat"),
+        ("cat <<-E\n\ttext\n\tE\n", "cat"),
+        ("cat <<E | b\ntext\nE\n", "cat / b"),
+        ("cat <<E && b\ntext\nE\n", "cat / b"),
+        ("cat <<E > f\ntext\nE\n", "cat / >f"),
+        ("cat <<E\ntext\nE\nrm f", "cat / rm_f"),
+    ]);
+}
+
+#[test]
+fn quotes_are_taken_off_as_bash_does() {
+    check(&[
+        ("g\"i\"t st'at'us", "git_status"),
+        ("\\git status", "git_status"),
+        ("$'git' status", "git_status"),
+        ("$'\\x67it' x", "git_x"),
+        ("git 'a b'", "git_a b"),
+        ("git \"a  $X  b\"", "git_a  ◌  b"),
+        ("git \" a\"", "git_ a"),
+        ("git \"a\nb\"", "git_a\nb"),
+        ("git \"\\$(x) \\\" \\n\"", "git_$(x) \" \\n"),
+        ("git ''", "git_"),
+        ("git a\\ b", "git_a b"),
+        ("git a\\;b", "git_a;b"),
+        ("git *.rs ~/x {a,b} a?b [ab]", "git_◌.rs_◌/x_◌a,b◌_a◌b_◌ab]"),
+        ("git '*' \"~\" \\*", "git_*_~_*"),
+        ("git a~b --x=~/y", "git_a~b_--x=◌/y"),
+        ("git {1..3}", "git_◌"),
+        ("git {} x{}y", "git_{}_x{}y"),
+        ("git 100 -5 16#ff", "git_100_-5_16#ff"),
+        ("git a#b", "git_a#b"),
+        ("$X status", "◌_status"),
+        ("${X}it status", "◌it_status"),
+        ("$(echo rm) f", "◌_f / echo_rm"),
+        ("{rm,-rf,x}", "◌rm,-rf,x◌"),
+        ("git \"cost: 5$\"", "git_cost: 5$"),
+        ("git status \\\n  --short", "git_status_--short"),
+        ("./git status", "./git_status"),
+    ]);
+}
+
+#[test]
+fn redirections_onto_files_are_seen_and_nothing_is_nothing() {
+    check(&[
+        ("a > f", "a / >f"),
+        ("a >> f", "a / >f"),
+        ("a >| f", "a / >f"),
+        ("a &> f", "a / >f"),
+        ("a &>> f", "a / >f"),
+        ("a >& f", "a / >f"),
+        ("a 2> f", "a / >f"),
+        ("> f", ">f"),
+        ("> f a", "a / >f"),
+        ("a > \"$X\"", "a / >◌"),
+        ("a > $(rm f)", "a / rm_f / >◌"),
+        ("(a) > f", "a / >f"),
+        ("{ a; } > f", "a / >f"),
+        ("if a; then b; fi > f", "a / b / >f"),
+        ("a > /dev/null", "a"),
+        ("a > /dev/null 2>&1", "a"),
+        ("a 2>/dev/null | b", "a / b"),
+        ("a &> /dev/null", "a"),
+        ("a 2>&1", "a"),
+        ("a >&2", "a"),
+        ("a 2>&-", "a"),
+        ("a < f", "a / <f"),
+        ("a < /dev/null", "a"),
+        ("a < /dev/tcp/h/1", "a / >/dev/tcp/h/1"),
+        ("a > /dev/null2", "a / >/dev/null2"),
+        ("a > /dev/null/../x", "a / >/dev/null/../x"),
+        ("f() { a; } > g", "a / >g / assigns"),
+    ]);
+}
+
+#[test]
+fn wrappers_show_what_they_run() {
+    check(&[
+        ("timeout 5 rm f", "~timeout_5_rm_f / rm_f"),
+        (
+            "timeout -k 2 -s KILL 5 rm f",
+            "~timeout_-k_2_-s_KILL_5_rm_f / rm_f",
+        ),
+        (
+            "timeout --signal=KILL 5 rm",
+            "~timeout_--signal=KILL_5_rm / rm",
+        ),
+        ("nice rm f", "~nice_rm_f / rm_f"),
+        ("nice -n 5 rm f", "~nice_-n_5_rm_f / rm_f"),
+        ("nice -5 rm f", "~nice_-5_rm_f / rm_f"),
+        ("nohup rm f", "~nohup_rm_f / rm_f"),
+        ("time rm f", "~time_rm_f / rm_f"),
+        ("time X=1 rm f", "~time_X=1_rm_f / X=1_rm_f / assigns"),
+        ("command rm f", "~command_rm_f / rm_f"),
+        ("command -v rm", "command_-v_rm"),
+        ("/usr/bin/timeout 5 rm f", "~/usr/bin/timeout_5_rm_f / rm_f"),
+        ("./timeout 5 rm f", "./timeout_5_rm_f"),
+        ("env rm f", "~env_rm_f / rm_f"),
+        ("env A=1 rm f", "env_A=1_rm_f / rm_f"),
+        ("env -i rm f", "env_-i_rm_f / rm_f"),
+        ("env", "env"),
+        ("xargs rm", "~xargs_rm / rm_◌"),
+        ("xargs", "~xargs / echo_◌"),
+        ("xargs -0 -n 1 rm -f", "~xargs_-0_-n_1_rm_-f / rm_-f_◌"),
+        ("xargs -I{} rm {}", "~xargs_-I{}_rm_{} / rm_◌"),
+        ("xargs -I X rm aXb", "~xargs_-I_X_rm_aXb / rm_a◌b"),
+        ("find . -name x", "find_._-name_x"),
+        ("find . -exec rm {} \\;", "~find_._-exec_rm_{}_; / rm_◌"),
+        ("find . -exec rm {} +", "~find_._-exec_rm_{}_+ / rm_◌"),
+        ("find . -exec a \\; -delete", "find_._-exec_a_;_-delete / a"),
+        (
+            "find . -exec a \\; -exec b \\;",
+            "~find_._-exec_a_;_-exec_b_; / a / b",
+        ),
+        ("find $X -exec a \\;", "find_◌_-exec_a_; / a"),
+        ("sh -c 'rm f; b'", "sh_-c_rm f; b / rm_f / b"),
+        ("bash -lc 'rm f'", "bash_-lc_rm f / rm_f"),
+        (
+            "bash -o pipefail -c 'a | b'",
+            "bash_-o_pipefail_-c_a | b / a / b",
+        ),
+        ("bash -c \"rm $X\"", "bash_-c_rm ◌ / unparsable"),
+        ("bash x.sh -c y", "bash_x.sh_-c_y"),
+        ("sh -c 'a > f'", "sh_-c_a > f / a / >f"),
+        ("sh -c 'X=1 a'", "sh_-c_X=1 a / a / assigns"),
+        (
+            "env A=1 sh -c 'rm f'",
+            "env_A=1_sh_-c_rm f / sh_-c_rm f / rm_f",
+        ),
+        ("sudo rm f", "sudo_rm_f / rm_f"),
+        ("sudo -u root rm f", "sudo_-u_root_rm_f / rm_f"),
+        ("su -c 'rm f'", "su_-c_rm f / rm_f"),
+        ("eval rm f", "eval_rm_f / rm_f"),
+        ("eval 'rm f; b'", "eval_rm f; b / rm_f / b"),
+        ("eval $X", "eval_◌ / unparsable"),
+        ("exec rm f", "exec_rm_f / rm_f"),
+        ("trap 'rm f' EXIT", "trap_rm f_EXIT / rm_f"),
+        ("setsid -f rm f", "setsid_-f_rm_f / ?-f_rm_f / ?rm_f / ?f"),
+        (
+            "timeout 5 nice sudo sh -c 'rm f'",
+            "~timeout_5_nice_sudo_sh_-c_rm f / ~nice_sudo_sh_-c_rm f / sudo_sh_-c_rm f / sh_-c_rm f / rm_f",
+        ),
+    ]);
+}
+
+#[test]
+fn what_bash_may_read_otherwise_is_not_understood() {
+    for line in [
+        "echo \"unterminated",
+        "echo 'unterminated",
+        "echo $(unterminated",
+        "if a; then b",
+        "a &&",
+        "git st\\\natus",
+        "echo \"x\"#; rm f",
+        "echo $'a\\\\' ; rm f ; echo '",
+        "echo \"${X:-'}\"; rm f; echo \"'}\"",
+        "echo `echo '`' ; rm f; echo '`'",
+        "echo `echo \\`rm f\\``",
+        "git\u{a0}status",
+        "git status\r\nrm f",
+        "git \u{b}status",
+        "cat <<E\n\\\nE\nrm f\nE\n",
+        "cat <<E\nEx\nrm f\nE",
+        "cat <<A <<B\nA\nB\n",
+        "cat <<E",
+        "a > /dev/null b",
+        "echo =~ a;b",
+        "a (b)",
+        "time if a; then b; fi",
+        "coproc rm f",
+        "then rm f",
+        "env -S 'rm f'",
+        "timeout $X rm f",
+        "timeout --wat 5 rm f",
+        "xargs --process-slot-var=PATH rm",
+        "nice -$X rm",
+        "echo ${X@P}",
+        "echo $((a[$(rm f)]))",
+        "echo $(( 'a' ))",
+        "sh -c",
+        "bash -oc pipefail 'rm f'",
+        "zsh -c 'rm f'",
+        "bash $X",
+        "a {x}>f",
+        "a\0b",
+        &format!("echo {}", "x".repeat(MAX_LINE)),
+        &format!("{}a{}", "(".repeat(200), ")".repeat(200)),
+        &format!("{}a{}", "$(".repeat(100), ")".repeat(100)),
+        &format!("{}a", "nice ".repeat(20)),
+        &format!("a{}", ";a".repeat(MAX_COMMANDS + 1)),
+    ] {
+        assert!(analyze(line).unparsable, "{line:?}: {}", shown(line));
+    }
+}
+
+#[test]
+fn hard_lines_are_read_in_good_time() {
+    let start = std::time::Instant::now();
+    for piece in [
+        "(", "$(", "{ ", "a|", "\"$(", "`", "<<E ", "${a", "if ", "[[ ", "((", "a=(", "'",
+    ] {
+        let line = piece.repeat(MAX_LINE / piece.len());
+        let _ = analyze(&line);
+        eprintln!("{piece:?} {:?}", start.elapsed());
+    }
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_it_panic(line in "\\PC*") {
+        let _ = analyze(&line);
+    }
+
+    #[test]
+    fn no_shell_like_text_makes_it_panic(
+        parts in proptest::collection::vec(
+            proptest::sample::select(vec![
+                "a", " ", "\n", "'", "\"", "`", "$", "$(", ")", "(", "{", "}", "<", ">", "<<E\n",
+                "E\n", "&", "|", ";", "#", "\\", "=", "X=", "if ", "then ", "fi", "do ", "done",
+                "for x in ", "[[ ", "]]", "((", "))", "${", "*", "~", "-", "é", "xargs ", "env ",
+                "sh -c ", "find . -exec ", "eval ", "time ", "-I", "1", "2>", "&>", "!", "case ",
+                "esac", ";;", "in ",
+            ]),
+            0..30,
+        )
+    ) {
+        let _ = analyze(&parts.concat());
+    }
+}

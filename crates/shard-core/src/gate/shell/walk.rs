@@ -1,0 +1,240 @@
+//! Walks the syntax tree and collects what it runs.
+//!
+//! Every kind of node is named here; one that is not makes the line unparsable.
+
+use tree_sitter::Node;
+
+use super::expand::{self, Effect};
+use super::word::{self, Word, children};
+use super::{Analysis, MAX_DEPTH, Role, heredoc, wrap};
+
+/// One script on its way into the analysis.
+pub(super) struct Walk<'a> {
+    pub(super) text: &'a str,
+    /// How many scripts this one is nested in.
+    pub(super) level: usize,
+    pub(super) found: &'a mut Analysis,
+}
+
+impl Walk<'_> {
+    /// Adds what a node runs.
+    pub(super) fn node(&mut self, node: Node<'_>, depth: usize) {
+        if depth > MAX_DEPTH {
+            self.found.unparsable = true;
+            return;
+        }
+        match node.kind() {
+            "command" => return self.command(node, depth),
+            "declaration_command" | "unset_command" => {
+                self.found.assigns = true;
+                return self.command(node, depth);
+            }
+            "test_command" => self.test(node),
+            "for_statement"
+            | "function_definition"
+            | "variable_assignment"
+            | "variable_assignments" => {
+                self.found.assigns = true;
+            }
+            "file_redirect" => self.redirect(node),
+            "heredoc_redirect" => self.document(node),
+            "redirected_statement" => self.redirected(node),
+            "expansion" => self.effect(expand::parameter(node, self.text)),
+            "arithmetic_expansion" | "c_style_for_statement" => {
+                self.effect(expand::arithmetic(node, self.text));
+            }
+            "compound_statement" if self.raw(node).starts_with("((") => {
+                self.effect(expand::arithmetic(node, self.text));
+            }
+            "command_substitution" => self.effect(expand::backquoted(node, self.text)),
+            kind if PLAIN.contains(&kind) => {}
+            _ => self.found.unparsable = true,
+        }
+        self.below(node, depth);
+    }
+
+    fn below(&mut self, node: Node<'_>, depth: usize) {
+        for child in children(node).filter(Node::is_named) {
+            self.node(child, depth + 1);
+        }
+    }
+
+    fn raw(&self, node: Node<'_>) -> &str {
+        &self.text[node.byte_range()]
+    }
+
+    fn effect(&mut self, effect: Effect) {
+        match effect {
+            Effect::Plain => {}
+            Effect::Assigns => self.found.assigns = true,
+            Effect::Unclear => self.found.unparsable = true,
+        }
+    }
+
+    /// A simple command: its own words first, then whatever its words and redirections run.
+    fn command(&mut self, node: Node<'_>, depth: usize) {
+        let mut words = Vec::new();
+        let mut last_word_end = None;
+        let mut end = node.start_byte();
+        for child in children(node) {
+            // The grammar lets a line break pass as a blank; to bash it ends the command.
+            let gap = &self.text[end.min(child.start_byte())..child.start_byte()];
+            if gap.replace("\\\n", "").contains('\n') {
+                self.found.unparsable = true;
+            }
+            end = child.end_byte();
+            if matches!(
+                child.kind(),
+                "variable_assignment" | "file_redirect" | "herestring_redirect"
+            ) {
+                continue;
+            }
+            // Two words that touch are one to bash.
+            if last_word_end == Some(child.start_byte()) {
+                self.found.unparsable = true;
+            }
+            last_word_end = Some(child.end_byte());
+            match self.argument(child) {
+                Some(word) => words.push(word),
+                None => self.found.unparsable = true,
+            }
+        }
+        wrap::add(words, self.level, self.found);
+        self.below(node, depth);
+    }
+
+    fn argument(&self, node: Node<'_>) -> Option<Word> {
+        match node.kind() {
+            "==" | "$" | "declare" | "typeset" | "export" | "readonly" | "local" | "unset"
+            | "unsetenv" => Some(Word::literal(self.raw(node))),
+            "variable_name" => Some(Word::literal(self.raw(node))),
+            _ => word::read(node, self.text),
+        }
+    }
+
+    /// `[ … ]` and `[[ … ]]` can evaluate text as arithmetic, so they are commands like others.
+    fn test(&mut self, node: Node<'_>) {
+        let open = node.child(0).map_or("[", |open| self.raw(open)).to_owned();
+        self.found
+            .push(vec![Word::literal(open), Word::hole()], Role::Runs);
+    }
+
+    /// `if …; fi > file`, or a redirection alone, which makes or empties a file.
+    fn redirected(&mut self, node: Node<'_>) {
+        let gaps_hold_breaks = children(node)
+            .zip(children(node).skip(1))
+            .any(|(one, next)| {
+                self.text[one.end_byte().min(next.start_byte())..next.start_byte()].contains('\n')
+            });
+        if gaps_hold_breaks {
+            self.found.unparsable = true;
+        }
+    }
+
+    fn redirect(&mut self, node: Node<'_>) {
+        let Some(operator) = children(node).find(|child| !child.is_named()) else {
+            self.found.unparsable = true;
+            return;
+        };
+        let targets: Vec<Node<'_>> = children(node)
+            .filter(|child| child.is_named() && child.kind() != "file_descriptor")
+            .collect();
+        let kind = operator.kind();
+        let touching = children(node)
+            .filter(|child| child.kind() == "file_descriptor")
+            .all(|descriptor| descriptor.end_byte() == operator.start_byte());
+        match (kind, targets.as_slice()) {
+            _ if !touching => self.found.unparsable = true,
+            ("<&-" | ">&-", []) => {}
+            // More than one target: the rest are words of the command around it.
+            (_, [target]) if !matches!(kind, "<&-" | ">&-") => self.target(kind, *target),
+            _ => self.found.unparsable = true,
+        }
+        if self.raw(node).contains('\n') {
+            self.found.unparsable = true;
+        }
+    }
+
+    fn target(&mut self, operator: &str, target: Node<'_>) {
+        let Some(word) = word::read(target, self.text) else {
+            self.found.unparsable = true;
+            return;
+        };
+        let text = word.text();
+        let text = text.as_deref();
+        let descriptor = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+        let network =
+            word.prefix().starts_with("/dev/tcp/") || word.prefix().starts_with("/dev/udp/");
+        match operator {
+            "<&" | ">&" if text.is_some_and(|text| descriptor(text) || text == "-") => {}
+            _ if text == Some("/dev/null") => {}
+            "<" if !network => self.found.reads.push(word),
+            _ => self.found.writes.push(word),
+        }
+    }
+
+    fn document(&mut self, node: Node<'_>) {
+        let has_words = node.child_by_field_name("argument").is_some();
+        let kinds = children(node).filter(|child| child.kind() == "heredoc_redirect");
+        let siblings = node.parent().map_or(0, |above| {
+            children(above)
+                .filter(|child| child.kind() == "heredoc_redirect")
+                .count()
+        });
+        if has_words || kinds.count() > 0 || siblings > 1 || !heredoc::is_sound(node, self.text) {
+            self.found.unparsable = true;
+        }
+    }
+}
+
+/// Kinds that run nothing themselves, whatever their parts do.
+const PLAIN: [&str; 48] = [
+    "program",
+    "list",
+    "pipeline",
+    "subshell",
+    "compound_statement",
+    "if_statement",
+    "elif_clause",
+    "else_clause",
+    "while_statement",
+    "do_group",
+    "case_statement",
+    "case_item",
+    "negated_command",
+    "process_substitution",
+    "herestring_redirect",
+    "heredoc_start",
+    "heredoc_body",
+    "heredoc_content",
+    "heredoc_end",
+    "command_name",
+    "word",
+    "number",
+    "raw_string",
+    "ansi_c_string",
+    "string",
+    "string_content",
+    "translated_string",
+    "concatenation",
+    "simple_expansion",
+    "brace_expression",
+    "array",
+    "subscript",
+    "variable_name",
+    "special_variable_name",
+    "file_descriptor",
+    "comment",
+    "binary_expression",
+    "unary_expression",
+    "ternary_expression",
+    "postfix_expression",
+    "parenthesized_expression",
+    "test_operator",
+    "regex",
+    "extglob_pattern",
+    "last_case_item",
+    "_expression",
+    "_statement",
+    "_primary_expression",
+];
