@@ -4,14 +4,19 @@
 //! [`host`], built-in capabilities included.
 
 pub mod agent;
+pub mod boot;
+mod bundled;
 pub mod bus;
 pub mod catalog;
+pub mod direct;
 pub mod gate;
 mod history;
 pub mod host;
+mod keys;
 pub mod modes;
 pub mod paths;
 mod prompt;
 pub mod provider;
+mod rule_files;
 pub mod tools;
 mod turn;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use shard_contracts::{EventBus, Mode};
-use shard_protocol::{ErrorBody, PROTOCOL_VERSION};
+use shard_protocol::PROTOCOL_VERSION;
 use shard_session::{Damage, Loaded, SessionFile};
 use shard_types::event::{
     AgentEvent, Error, Hello, QueueChanged, QueuedKind, Status, Sync, TurnEnd, TurnEndReason,
@@ -100,31 +100,17 @@ impl Default for Channel {
 
 impl AgentSession {
     /// A session over its file; `loaded` is what the file held when it was taken up again.
-    ///
-    /// # Errors
-    /// When the mode does not exist.
+    #[must_use]
     pub fn new(
         settings: Settings,
         bus: Arc<Bus>,
         channel: Channel,
         file: SessionFile,
         loaded: Option<Loaded>,
-    ) -> Result<Self, ErrorBody> {
-        let modes = &settings.capabilities.modes;
-        let mode = match &settings.mode {
-            Some(name) => modes.iter().find(|mode| mode.name() == name),
-            None => modes.first(),
-        };
-        let mode = mode.cloned().ok_or_else(|| {
-            let known: Vec<_> = modes.iter().map(|mode| mode.name()).collect();
-            let name = settings.mode.as_deref().unwrap_or("(default)");
-            ErrorBody::new(
-                ErrorCode::NotFound,
-                format!("there is no mode {name}; there are: {}", known.join(", ")),
-            )
-        })?;
+    ) -> Self {
         let mut session = Self {
             model: settings.model.clone(),
+            mode: Arc::clone(&settings.mode),
             settings: Arc::new(settings),
             bus,
             inbox: channel.inbox,
@@ -133,7 +119,6 @@ impl AgentSession {
             conversation: Conversation::default(),
             queue: Queue::default(),
             asks: Asks::default(),
-            mode,
             status: AgentStatus::Idle,
             turn: None,
             aborting: Vec::new(),
@@ -143,7 +128,7 @@ impl AgentSession {
         if let Some(loaded) = loaded {
             session.restore(loaded);
         }
-        Ok(session)
+        session
     }
 
     /// Takes up what an earlier process left: the conversation, and prompts that were accepted and

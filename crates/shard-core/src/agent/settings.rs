@@ -1,8 +1,10 @@
 //! How an agent is to work.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
+use shard_contracts::Mode;
 use shard_types::HeadlessPolicy;
 
 use crate::catalog::{Catalog, Selection};
@@ -27,10 +29,8 @@ pub struct Settings {
     pub catalog: Catalog,
     /// The model to start with.
     pub model: Selection,
-    /// The mode to start with; the first registered one if left out.
-    pub mode: Option<String>,
-    /// Exactly these tools, if given.
-    pub tools: Option<Vec<String>>,
+    /// The mode to start with.
+    pub mode: Arc<dyn Mode>,
     /// Who answers questions.
     pub responder: Responder,
     /// How long a question waits for its answer.

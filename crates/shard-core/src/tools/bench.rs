@@ -36,7 +36,7 @@ impl Bench {
             _dir: dir,
             root,
             cwd,
-            tools: super::builtin(&Arc::new(ReadLog::new())),
+            tools: super::builtin(&Arc::new(ReadLog::new()), no_shell()),
             cancel: CancellationToken::new(),
             max_output_bytes: 50_000,
             person: Arc::default(),
@@ -158,4 +158,14 @@ impl Ui for Person {
         let answer = self.answer.lock().unwrap().clone();
         Box::pin(async move { answer })
     }
+}
+
+/// A shell for tests that never run one.
+fn no_shell() -> super::Bash {
+    let environment = super::Environment::new([], &[]);
+    super::Bash::new(
+        environment,
+        std::time::Duration::from_secs(1),
+        shard_config::SandboxMode::On,
+    )
 }

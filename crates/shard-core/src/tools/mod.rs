@@ -51,10 +51,10 @@ pub use read::Read;
 pub use read_log::ReadLog;
 pub use write::Write;
 
-/// The tools for files and for asking, in the order in which a model is told of them. `files` is
-/// what one agent has read so far: agents that share it could overwrite what they never saw.
+/// The built-in tools, in the order in which a model is told of them. `files` is what one agent
+/// has read so far: agents that share it could overwrite what they never saw.
 #[must_use]
-pub fn builtin(files: &Arc<ReadLog>) -> Vec<Arc<dyn Tool>> {
+pub fn builtin(files: &Arc<ReadLog>, bash: Bash) -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(Read::new(Arc::clone(files))),
         Arc::new(Ls),
@@ -62,70 +62,7 @@ pub fn builtin(files: &Arc<ReadLog>) -> Vec<Arc<dyn Tool>> {
         Arc::new(Grep),
         Arc::new(Write::new(Arc::clone(files))),
         Arc::new(Edit::new(Arc::clone(files))),
+        Arc::new(bash),
         Arc::new(AskUser),
     ]
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use serde_json::Value;
-
-    use super::*;
-
-    fn keys(value: &Value) -> BTreeSet<&str> {
-        let object = value.as_object().into_iter().flatten();
-        object.map(|(key, _)| key.as_str()).collect()
-    }
-
-    #[test]
-    fn models_are_told_of_the_tools_by_these_names() {
-        let check =
-            |tool: &dyn Tool, name: &str, required: &[&str], optional: &[&str], read_only| {
-                let schema = tool.input_schema();
-                let all = required.iter().chain(optional).copied().collect();
-                assert_eq!((tool.name(), tool.read_only()), (name, read_only));
-                assert_eq!(keys(&schema["properties"]), all, "{name}");
-                let said: Vec<&str> = schema["required"]
-                    .as_array()
-                    .unwrap()
-                    .iter()
-                    .filter_map(Value::as_str)
-                    .collect();
-                assert_eq!(said, required, "{name}");
-                assert_eq!(
-                    keys(&schema),
-                    BTreeSet::from(["properties", "required", "type"])
-                );
-            };
-        let tools = builtin(&Arc::new(ReadLog::new()));
-        let [read, ls, find, grep, write, edit, ask_user] = tools.as_slice() else {
-            panic!("{} tools", tools.len())
-        };
-        check(&**read, "read", &["path"], &["offset", "limit"], true);
-        assert_eq!(
-            keys(&ls.input_schema()["properties"]),
-            BTreeSet::from(["limit", "path"])
-        );
-        assert_eq!((ls.name(), ls.read_only()), ("ls", true));
-        check(&**find, "find", &["pattern"], &["path", "limit"], true);
-        let more = ["path", "glob", "ignore_case", "literal", "context", "limit"];
-        check(&**grep, "grep", &["pattern"], &more, true);
-        check(&**write, "write", &["path", "content"], &[], false);
-        check(
-            &**edit,
-            "edit",
-            &["path", "old_text", "new_text"],
-            &["replace_all"],
-            false,
-        );
-        check(
-            &**ask_user,
-            "ask_user",
-            &["question"],
-            &["options", "multiple"],
-            true,
-        );
-    }
 }

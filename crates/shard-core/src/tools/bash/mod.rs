@@ -14,6 +14,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use shard_config::SandboxMode;
 use shard_contracts::{Access, BoxFuture, Tool, ToolContext, ToolOutput};
 use shard_process::{Background, CommandSpec, Exit, LeftBehind, Running};
 use shard_types::RenderDescriptor;
@@ -47,18 +48,21 @@ struct Arguments {
 pub struct Bash {
     environment: Environment,
     default_timeout: Duration,
+    sandbox: SandboxMode,
     /// What commands left running. The lock is held only to look at the list; whatever is in it
     /// ends when this tool is dropped, and with the process in any case.
     background: Mutex<Vec<Background>>,
 }
 
 impl Bash {
-    /// A shell with this environment and this default timeout.
+    /// A shell with this environment and this default timeout. Commands are not confined yet: with
+    /// [`SandboxMode::On`], which demands it, none is run.
     #[must_use]
-    pub fn new(environment: Environment, default_timeout: Duration) -> Self {
+    pub fn new(environment: Environment, default_timeout: Duration, sandbox: SandboxMode) -> Self {
         Self {
             environment,
             default_timeout,
+            sandbox,
             background: Mutex::default(),
         }
     }
@@ -82,6 +86,12 @@ impl Bash {
     }
 
     async fn run(&self, arguments: Arguments, context: &ToolContext) -> ToolOutput {
+        if self.sandbox == SandboxMode::On {
+            return ToolOutput::error(
+                "not run: the configuration demands confinement (`sandbox.mode` is \"on\"), and this version of \
+                 Shard cannot confine commands; a person can set it to \"auto\"",
+            );
+        }
         if arguments.command.contains('\0') {
             return ToolOutput::error(
                 "the command holds a NUL character, which no shell takes; leave it out",

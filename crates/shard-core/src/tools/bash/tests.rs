@@ -48,6 +48,7 @@ impl Bench {
             tool: Bash::new(
                 Environment::new(inherited, &["MY_KEY".to_owned()]),
                 Duration::from_secs(20),
+                SandboxMode::Auto,
             ),
             shown: Arc::default(),
             cancel: CancellationToken::new(),

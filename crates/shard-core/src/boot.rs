@@ -1,0 +1,431 @@
+//! From a configuration to a session that is ready to run.
+//!
+//! Reads no environment and no home directory: whoever starts an agent says what they are.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use shard_config::{Config, ProviderConfig, ProviderKind};
+use shard_contracts::{Mode, Provider, Tool};
+use shard_session::{Header, Loaded, SessionError, SessionFile};
+use shard_types::{Checkpoint, EntryBody, HeadlessPolicy, SessionId, time};
+
+use crate::agent::{AgentHandle, AgentSession, Channel, Responder, SessionUi, Settings};
+use crate::bundled;
+use crate::bus::Bus;
+use crate::catalog::{Catalog, CatalogError, Selection};
+use crate::gate::{Gate, GateSettings};
+use crate::host::{ExtensionHost, Snapshot};
+use crate::keys;
+use crate::provider::{self, ProviderSettings};
+use crate::rule_files::{self, RuleSources};
+use crate::tools::{Bash, Environment, ReadLog, builtin};
+
+/// Which session to work on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionChoice {
+    /// A new one.
+    New,
+    /// The one of this folder that was written to last.
+    Continue,
+    /// This one.
+    Id(SessionId),
+}
+
+/// What an agent is started with.
+pub struct Boot {
+    /// The folder to work in; that of the session, or the current one, if left out.
+    pub cwd: Option<PathBuf>,
+    /// The folder that this process was started in.
+    pub current_dir: PathBuf,
+    /// The effective configuration.
+    pub config: Config,
+    /// Where it was read from.
+    pub config_path: PathBuf,
+    /// Where state is kept.
+    pub state_home: PathBuf,
+    /// What `~/` stands for in the configuration.
+    pub home: Option<PathBuf>,
+    /// The environment of this process.
+    pub environment: Vec<(OsString, OsString)>,
+    /// The session.
+    pub session: SessionChoice,
+    /// `provider/model`, over what the session and the configuration say.
+    pub model: Option<String>,
+    /// The mode, over what the session says.
+    pub mode: Option<String>,
+    /// Exactly these tools.
+    pub tools: Option<Vec<String>>,
+    /// Over what the configuration says.
+    pub headless_policy: Option<HeadlessPolicy>,
+    /// Whether the project's own allow rules count.
+    pub trust_project: bool,
+    /// Who answers questions.
+    pub responder: Responder,
+}
+
+/// A session that is ready to run.
+pub struct Booted {
+    /// The session; nothing happens until it is run.
+    pub session: AgentSession,
+    /// Reaches it.
+    pub handle: AgentHandle,
+    /// Where its events come out.
+    pub bus: Arc<Bus>,
+    /// Which session it is.
+    pub session_id: SessionId,
+    /// The model that it starts with.
+    pub model: Selection,
+    /// No provider is configured, so the built-in demo answers.
+    pub demo: bool,
+    /// What is worth telling a person about rules, grants and extensions.
+    pub diagnostics: Vec<String>,
+}
+
+/// Why an agent could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum BootError {
+    /// The folder to work in is not there.
+    #[error("cannot work in {path}: {source}; name an existing folder with --cwd")]
+    Cwd {
+        /// The folder.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The session cannot be opened.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// The model is not there.
+    #[error(transparent)]
+    Model(#[from] CatalogError),
+    /// A tool of the allowlist is not there.
+    #[error("there is no tool {name:?}; there are: {known}")]
+    Tool {
+        /// The name.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
+    /// The mode is not there.
+    #[error("there is no mode {name:?}; there are: {known}")]
+    Mode {
+        /// The name.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
+}
+
+/// The folder of sessions that no daemon looks after.
+#[must_use]
+pub fn sessions_folder(state_home: &Path) -> PathBuf {
+    state_home.join("sessions")
+}
+
+impl Boot {
+    /// Builds everything, and opens the session's file last of all.
+    ///
+    /// # Errors
+    /// [`BootError`], with nothing left behind.
+    pub async fn assemble(self) -> Result<Booted, BootError> {
+        let folder = sessions_folder(&self.state_home);
+        let found = self.find_session(&folder)?;
+        let cwd = self.working_folder(found.loaded.as_ref())?;
+        let session_id = found.session_id.clone();
+        let output_dir = folder.join(format!("{session_id}.output"));
+        let (channel, bus) = (Channel::default(), Arc::new(Bus::default()));
+        let handle = channel.handle.clone();
+        let (gate, mut diagnostics) = self.gate(
+            &cwd,
+            folder.join(format!("{session_id}.grants.json")),
+            &output_dir,
+        );
+        let mut host =
+            ExtensionHost::new(Arc::clone(&bus), Arc::new(SessionUi::new(handle.clone())));
+        host.install(&bundled::Tools(self.builtin_tools())).await;
+        host.install(&bundled::Modes).await;
+        host.install(&bundled::Gatekeeper(Arc::new(gate))).await;
+        host.install(&bundled::Providers(self.providers())).await;
+        diagnostics.extend(
+            host.diagnostics()
+                .iter()
+                .map(|note| format!("{}: {}", note.extension, note.message)),
+        );
+        let mut capabilities = host.snapshot();
+        self.restrict_tools(&mut capabilities)?;
+        let catalog = Catalog::new(capabilities.providers.clone());
+        let model = self.choose_model(&catalog, found.loaded.as_ref()).await?;
+        let settings = Settings {
+            mode: self.choose_mode(&capabilities, found.loaded.as_ref())?,
+            capabilities,
+            catalog,
+            model: model.clone(),
+            responder: self.responder,
+            ask_timeout: Duration::from_secs(self.config.permissions.ask_timeout_secs),
+            headless_policy: self
+                .headless_policy
+                .unwrap_or(self.config.permissions.headless_policy),
+            max_rounds: self.config.tools.max_rounds,
+            max_output_bytes: usize::try_from(self.config.tools.max_output_bytes)
+                .unwrap_or(usize::MAX),
+            output_dir,
+            cwd: cwd.clone(),
+        };
+        let (file, loaded) = found.open(&folder, &cwd)?;
+        let session = AgentSession::new(settings, Arc::clone(&bus), channel, file, loaded);
+        Ok(Booted {
+            session,
+            handle,
+            bus,
+            session_id,
+            model,
+            demo: self.config.providers.is_empty(),
+            diagnostics,
+        })
+    }
+
+    fn find_session(&self, folder: &Path) -> Result<Found, BootError> {
+        let path = match &self.session {
+            SessionChoice::New => {
+                return Ok(Found {
+                    session_id: SessionId::generate(),
+                    loaded: None,
+                    file: None,
+                });
+            }
+            SessionChoice::Id(id) => shard_session::by_id(folder, id)?,
+            SessionChoice::Continue => {
+                let cwd = canonical(self.cwd.as_ref().unwrap_or(&self.current_dir))?;
+                shard_session::latest(folder, &cwd)?.path
+            }
+        };
+        let (file, loaded) = SessionFile::open(&path)?;
+        Ok(Found {
+            session_id: loaded.header.session_id.clone(),
+            loaded: Some(loaded),
+            file: Some(file),
+        })
+    }
+
+    /// What `--cwd` says; else where the session works; else here.
+    fn working_folder(&self, loaded: Option<&Loaded>) -> Result<PathBuf, BootError> {
+        let session = loaded.map(|loaded| PathBuf::from(&loaded.header.cwd));
+        canonical(
+            self.cwd
+                .as_ref()
+                .or(session.as_ref())
+                .unwrap_or(&self.current_dir),
+        )
+    }
+
+    fn gate(&self, cwd: &Path, grants_path: PathBuf, output_dir: &Path) -> (Gate, Vec<String>) {
+        let (layers, mut diagnostics) = rule_files::load(&RuleSources {
+            cwd,
+            state_home: &self.state_home,
+            config_path: &self.config_path,
+            permissions: &self.config.permissions,
+            trust_project: self.trust_project,
+        });
+        let (gate, problems) = Gate::new(GateSettings {
+            layers,
+            grants_path,
+            config_dir: self
+                .config_path
+                .parent()
+                .unwrap_or(Path::new("/"))
+                .to_owned(),
+            state_home: self.state_home.clone(),
+            readable: vec![output_dir.to_owned()],
+        });
+        diagnostics.extend(problems);
+        (gate, diagnostics)
+    }
+
+    fn builtin_tools(&self) -> Vec<Arc<dyn Tool>> {
+        let secret: Vec<_> = self
+            .config
+            .providers
+            .values()
+            .filter_map(|provider| provider.api_key_env.clone())
+            .collect();
+        let environment = Environment::new(self.environment.iter().cloned(), &secret);
+        let timeout = Duration::from_secs(self.config.tools.bash_timeout_secs);
+        builtin(
+            &Arc::new(ReadLog::default()),
+            Bash::new(environment, timeout, self.config.sandbox.mode),
+        )
+    }
+
+    fn providers(&self) -> Vec<Arc<dyn Provider>> {
+        if self.config.providers.is_empty() {
+            return vec![provider::build(ProviderSettings::new(
+                "demo",
+                ProviderKind::Demo,
+                "",
+            ))];
+        }
+        let environment: Arc<[_]> = self.environment.clone().into();
+        let settings = |(name, config): (&String, &ProviderConfig)| ProviderSettings {
+            headers: config
+                .headers
+                .iter()
+                .map(|(name, value)| (name.clone(), value.expose().to_owned()))
+                .collect(),
+            key: keys::source(config, self.home.clone(), Arc::clone(&environment)),
+            key_origin: keys::origin(config),
+            models: config.models.clone().unwrap_or_default(),
+            reasoning_replay: config.reasoning_replay,
+            ..ProviderSettings::new(
+                name,
+                config.kind,
+                config.effective_base_url().unwrap_or_default(),
+            )
+        };
+        self.config
+            .providers
+            .iter()
+            .map(settings)
+            .map(provider::build)
+            .collect()
+    }
+
+    fn restrict_tools(&self, capabilities: &mut Snapshot) -> Result<(), BootError> {
+        let Some(allowed) = &self.tools else {
+            return Ok(());
+        };
+        if let Some(name) = allowed
+            .iter()
+            .find(|name| capabilities.tool(name).is_none())
+        {
+            let known: Vec<_> = capabilities.tools.iter().map(|tool| tool.name()).collect();
+            return Err(BootError::Tool {
+                name: name.clone(),
+                known: known.join(", "),
+            });
+        }
+        capabilities
+            .tools
+            .retain(|tool| allowed.iter().any(|name| name == tool.name()));
+        Ok(())
+    }
+
+    /// What was asked for; else what the session last used, as long as there is such a model; else
+    /// what the configuration says.
+    async fn choose_model(
+        &self,
+        catalog: &Catalog,
+        loaded: Option<&Loaded>,
+    ) -> Result<Selection, CatalogError> {
+        if let Some(id) = &self.model {
+            return catalog.find(id).await;
+        }
+        if let Some(id) = last_checkpoint(loaded, |checkpoint| match checkpoint {
+            Checkpoint::ModelChanged { model } => Some(model),
+            _ => None,
+        }) && let Ok(selection) = catalog.find(id).await
+        {
+            return Ok(selection);
+        }
+        match &self.config.model {
+            Some(id) => catalog.find(id).await,
+            None => catalog.first().await,
+        }
+    }
+
+    fn choose_mode(
+        &self,
+        capabilities: &Snapshot,
+        loaded: Option<&Loaded>,
+    ) -> Result<Arc<dyn Mode>, BootError> {
+        let modes = &capabilities.modes;
+        let unknown = |name: &str| BootError::Mode {
+            name: name.to_owned(),
+            known: modes
+                .iter()
+                .map(|mode| mode.name())
+                .collect::<Vec<_>>()
+                .join(", "),
+        };
+        if let Some(name) = &self.mode {
+            return capabilities
+                .mode(name)
+                .cloned()
+                .ok_or_else(|| unknown(name));
+        }
+        let last = last_checkpoint(loaded, |checkpoint| match checkpoint {
+            Checkpoint::ModeChanged { mode } => Some(mode),
+            _ => None,
+        });
+        let chosen = last
+            .and_then(|name| capabilities.mode(name))
+            .or(modes.first());
+        chosen.cloned().ok_or_else(|| unknown("(default)"))
+    }
+}
+
+fn canonical(folder: &Path) -> Result<PathBuf, BootError> {
+    let failed = |source| BootError::Cwd {
+        path: folder.to_owned(),
+        source,
+    };
+    let real = folder.canonicalize().map_err(failed)?;
+    // Reading the list is what tells a folder that may be entered from one that may not.
+    std::fs::read_dir(&real).map_err(failed)?;
+    Ok(real)
+}
+
+fn last_checkpoint<'a>(
+    loaded: Option<&'a Loaded>,
+    pick: impl Fn(&'a Checkpoint) -> Option<&'a String>,
+) -> Option<&'a String> {
+    loaded?
+        .entries
+        .iter()
+        .rev()
+        .find_map(|entry| match &entry.body {
+            EntryBody::Checkpoint(checkpoint) => pick(checkpoint),
+            _ => None,
+        })
+}
+
+/// The session to work on, before anything was written.
+struct Found {
+    session_id: SessionId,
+    loaded: Option<Loaded>,
+    /// The file, of a session that exists.
+    file: Option<SessionFile>,
+}
+
+impl Found {
+    /// The file, made now if the session is new.
+    fn open(
+        self,
+        folder: &Path,
+        cwd: &Path,
+    ) -> Result<(SessionFile, Option<Loaded>), SessionError> {
+        let Self {
+            session_id,
+            loaded,
+            file,
+        } = self;
+        let file = match file {
+            Some(file) => file,
+            None => {
+                let path = folder.join(format!("{session_id}.jsonl"));
+                let cwd = cwd.to_string_lossy().into_owned();
+                SessionFile::create(
+                    &path,
+                    &Header {
+                        session_id,
+                        cwd,
+                        created_at: time::now_ms(),
+                    },
+                )?
+            }
+        };
+        Ok((file, loaded))
+    }
+}

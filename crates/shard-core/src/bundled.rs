@@ -1,0 +1,75 @@
+//! The extensions that every agent has: what is built in comes in the same way as what is not.
+
+use std::sync::Arc;
+
+use shard_contracts::{
+    BoxFuture, Disposer, Extension, ExtensionApi, ExtensionError, PermissionGate, Provider, Tool,
+};
+
+use crate::modes::Build;
+
+type Installed<'a> = BoxFuture<'a, Result<Option<Disposer>, ExtensionError>>;
+
+fn installed() -> Installed<'static> {
+    Box::pin(std::future::ready(Ok(None)))
+}
+
+/// The built-in tools, in the order in which a model is told of them.
+pub(crate) struct Tools(pub(crate) Vec<Arc<dyn Tool>>);
+
+impl Extension for Tools {
+    fn id(&self) -> &'static str {
+        "tools"
+    }
+
+    fn install<'a>(&'a self, api: &'a mut dyn ExtensionApi) -> Installed<'a> {
+        self.0
+            .iter()
+            .for_each(|tool| api.register_tool(Arc::clone(tool)));
+        installed()
+    }
+}
+
+/// The built-in modes.
+pub(crate) struct Modes;
+
+impl Extension for Modes {
+    fn id(&self) -> &'static str {
+        "modes"
+    }
+
+    fn install<'a>(&'a self, api: &'a mut dyn ExtensionApi) -> Installed<'a> {
+        api.register_mode(Arc::new(Build));
+        installed()
+    }
+}
+
+/// The permission gate.
+pub(crate) struct Gatekeeper(pub(crate) Arc<dyn PermissionGate>);
+
+impl Extension for Gatekeeper {
+    fn id(&self) -> &'static str {
+        "gate"
+    }
+
+    fn install<'a>(&'a self, api: &'a mut dyn ExtensionApi) -> Installed<'a> {
+        api.register_gate(Arc::clone(&self.0));
+        installed()
+    }
+}
+
+/// The configured providers, or the demo where there is none.
+pub(crate) struct Providers(pub(crate) Vec<Arc<dyn Provider>>);
+
+impl Extension for Providers {
+    fn id(&self) -> &'static str {
+        "providers"
+    }
+
+    fn install<'a>(&'a self, api: &'a mut dyn ExtensionApi) -> Installed<'a> {
+        self.0
+            .iter()
+            .for_each(|provider| api.register_provider(Arc::clone(provider)));
+        installed()
+    }
+}

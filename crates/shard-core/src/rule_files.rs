@@ -1,0 +1,174 @@
+//! Finding permission rules: in the configuration, in the user's folder and in the project.
+//!
+//! Order is nearest first: the working directory and its ancestors up to the repository's root,
+//! then the user's configuration, then the user's rule files. Allow rules of a project count only
+//! when the project is trusted; what it denies or asks for always counts.
+
+use std::path::{Path, PathBuf};
+
+use shard_config::{Permissions, RuleEntry, parse_rules};
+
+use crate::gate::RuleLayer;
+
+/// Where rules are looked for.
+pub(crate) struct RuleSources<'a> {
+    pub(crate) cwd: &'a Path,
+    pub(crate) state_home: &'a Path,
+    pub(crate) config_path: &'a Path,
+    pub(crate) permissions: &'a Permissions,
+    pub(crate) trust_project: bool,
+}
+
+/// Every layer of rules, nearest first, and what was wrong with the files.
+pub(crate) fn load(sources: &RuleSources<'_>) -> (Vec<RuleLayer>, Vec<String>) {
+    let mut problems = Vec::new();
+    let mut layers = Vec::new();
+    for folder in project_folders(sources.cwd) {
+        // The user's own state may lie in a folder above the working directory.
+        let rules = folder.join(".shard/rules");
+        if rules != sources.state_home.join("rules") {
+            layers.extend(folder_layers(&rules, sources.trust_project, &mut problems));
+        }
+    }
+    layers.push(layer(sources.config_path, true, &sources.permissions.rules));
+    layers.extend(folder_layers(
+        &sources.state_home.join("rules"),
+        true,
+        &mut problems,
+    ));
+    layers.retain(|layer| !layer.rules.is_empty() || !layer.broken_deny.is_empty());
+    (layers, problems)
+}
+
+/// The working directory and its ancestors up to the root of its repository. Without a repository
+/// the working directory alone: nobody said where the project ends.
+fn project_folders(cwd: &Path) -> Vec<PathBuf> {
+    let folders: Vec<_> = cwd.ancestors().map(Path::to_owned).collect();
+    let root = folders
+        .iter()
+        .position(|folder| folder.join(".git").exists())
+        .unwrap_or(0);
+    folders.into_iter().take(root + 1).collect()
+}
+
+fn folder_layers(folder: &Path, trusted: bool, problems: &mut Vec<String>) -> Vec<RuleLayer> {
+    let files = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|file| file.path());
+    let mut files: Vec<_> = files
+        .filter(|path| path.extension().is_some_and(|ext| ext == "json"))
+        .collect();
+    files.sort_unstable();
+    files
+        .iter()
+        .map(|path| file_layer(path, trusted, problems))
+        .collect()
+}
+
+fn file_layer(path: &Path, trusted: bool, problems: &mut Vec<String>) -> RuleLayer {
+    let parsed = std::fs::read_to_string(path)
+        .map_err(|error| format!("cannot read {}: {error}", path.display()))
+        .and_then(|text| parse_rules(&text, path).map_err(|error| error.to_string()));
+    match parsed {
+        Ok(parsed) => {
+            problems.extend(parsed.warnings.iter().map(ToString::to_string));
+            layer(path, trusted, &parsed.rules)
+        }
+        Err(problem) => {
+            // What the file was meant to refuse is not known, so nothing runs unasked.
+            problems.push(format!("{problem}; until it is mended, every call asks"));
+            let broken_deny = vec![problem];
+            RuleLayer {
+                source: path.display().to_string(),
+                trusted,
+                rules: Vec::new(),
+                broken_deny,
+            }
+        }
+    }
+}
+
+fn layer(path: &Path, trusted: bool, entries: &[RuleEntry]) -> RuleLayer {
+    let broken = entries.iter().filter_map(|entry| match entry {
+        RuleEntry::Invalid(invalid) if entry.fails_closed() => Some(format!(
+            "{}: rule {} cannot be read: {}",
+            path.display(),
+            invalid.index,
+            invalid.reason
+        )),
+        _ => None,
+    });
+    RuleLayer {
+        source: path.display().to_string(),
+        trusted,
+        broken_deny: broken.collect(),
+        rules: entries
+            .iter()
+            .filter_map(RuleEntry::valid)
+            .cloned()
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shard_types::RuleAction;
+
+    use super::*;
+
+    fn write(path: &Path, text: &str) {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn rules_are_found_nearest_first_and_a_broken_file_fails_closed() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        let (repo, state) = (root.join("repo"), root.join("state"));
+        let rule = |tool: &str| format!(r#"{{"rules":[{{"action":"deny","tool":"{tool}"}}]}}"#);
+        write(&repo.join(".git/HEAD"), "");
+        write(&root.join(".shard/rules/outside.json"), &rule("outside"));
+        write(&repo.join(".shard/rules/a.json"), &rule("outer"));
+        write(&repo.join("sub/.shard/rules/a.json"), &rule("inner"));
+        write(&repo.join("sub/.shard/rules/notes.txt"), "not rules");
+        write(&state.join("rules/b.json"), &rule("user"));
+        write(&state.join("rules/c.json"), "{ broken");
+        let permissions: Permissions = serde_json::from_str(
+            r#"{"rules":[{"action":"allow","tool":"config"},{"action":"deny","tool":7}]}"#,
+        )
+        .unwrap();
+        let (layers, problems) = load(&RuleSources {
+            cwd: &repo.join("sub"),
+            state_home: &state,
+            config_path: Path::new("/config.json"),
+            permissions: &permissions,
+            trust_project: false,
+        });
+        let seen: Vec<_> = layers
+            .iter()
+            .map(|layer| {
+                (
+                    layer.rules.first().map(|rule| rule.tool.as_str()),
+                    layer.trusted,
+                    layer.broken_deny.len(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            seen,
+            [
+                (Some("inner"), false, 0),
+                (Some("outer"), false, 0),
+                (Some("config"), true, 1),
+                (Some("user"), true, 0),
+                (None, true, 1)
+            ]
+        );
+        assert_eq!(layers[2].rules[0].action, RuleAction::Allow);
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(problems[0].contains("c.json"), "{problems:?}");
+    }
+}
