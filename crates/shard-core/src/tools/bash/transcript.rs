@@ -1,6 +1,6 @@
 //! From a program's bytes to a text that is safe to show and easy to read.
 
-use anstream::adapter::StripBytes;
+use anstream::adapter::StripStr;
 
 use crate::tools::visible;
 
@@ -9,7 +9,7 @@ use crate::tools::visible;
 /// visible.
 #[derive(Default)]
 pub(super) struct Transcript {
-    escapes: StripBytes,
+    escapes: StripStr,
     /// The start of a character whose rest has not come.
     cut: Vec<u8>,
     /// A carriage return came last; what it means depends on what follows.
@@ -18,16 +18,16 @@ pub(super) struct Transcript {
 
 impl Transcript {
     pub(super) fn push(&mut self, bytes: &[u8]) -> String {
-        let mut plain = std::mem::take(&mut self.cut);
-        for piece in self.escapes.strip_next(bytes) {
-            plain.extend_from_slice(piece);
-        }
-        if let Err(error) = std::str::from_utf8(&plain[tail(&plain)..])
+        let mut bytes = [std::mem::take(&mut self.cut), bytes.to_vec()].concat();
+        let last = tail(&bytes);
+        if let Err(error) = std::str::from_utf8(&bytes[last..])
             && error.error_len().is_none()
         {
-            self.cut = plain.split_off(tail(&plain) + error.valid_up_to());
+            self.cut = bytes.split_off(last + error.valid_up_to());
         }
-        self.settle(&String::from_utf8_lossy(&plain))
+        let text = String::from_utf8_lossy(&bytes);
+        let plain: String = self.escapes.strip_next(&text).collect();
+        self.settle(&plain)
     }
 
     /// CR LF is a line end; a CR alone starts the line again, which reads best as another line.
