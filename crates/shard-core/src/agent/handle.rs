@@ -1,7 +1,9 @@
 //! How others reach a session: the handle, and the messages behind it.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
-use shard_contracts::{Ask, BoxFuture, Dialog, ProviderEvent, ProviderRequest, Ui};
+use shard_contracts::{Ask, BoxFuture, Dialog, Mode, ProviderEvent, ProviderRequest, Ui};
 use shard_protocol::{AgentCommand, ErrorBody};
 use shard_types::event::{AllowedBy, ToolResult, TurnEndReason, UiKind, UiValue};
 use shard_types::{ErrorCode, PermissionDecision, RenderDescriptor};
@@ -80,6 +82,8 @@ pub(crate) enum Plan {
     /// Call the provider.
     Call {
         selection: Selection,
+        /// The mode that the answer's calls are judged in.
+        mode: Arc<dyn Mode>,
         request: Box<ProviderRequest>,
     },
     /// End.

@@ -51,6 +51,8 @@ pub(super) struct RunningTurn {
     cut_off: Option<Instant>,
     pub(super) usage: Option<Usage>,
     pub(super) rounds: u32,
+    /// Something has come that the model has not read: words of a person, or results.
+    pub(super) unread: bool,
     /// The answer that has come so far.
     pub(super) draft: Option<Draft>,
     /// The model of the provider call that runs.
@@ -306,7 +308,6 @@ impl AgentSession {
         let link = TurnLink::new(self.inbox.turn_sender.clone(), Arc::clone(&self.bus));
         let settings = TurnSettings {
             agent: Arc::clone(&self.settings),
-            mode: Arc::clone(&self.mode),
             ui: Arc::new(super::SessionUi::new(self.handle.clone())),
             cancel: cancel.clone(),
         };
@@ -317,6 +318,7 @@ impl AgentSession {
             cut_off: None,
             usage: None,
             rounds: 0,
+            unread: false,
             draft: None,
             selection: None,
         });
@@ -345,6 +347,9 @@ impl AgentSession {
         let waited = prompt.kind != QueuedKind::Prompt;
         match self.add_message(prompt.message_id.clone(), details) {
             Ok(()) => {
+                if let Some(turn) = &mut self.turn {
+                    turn.unread = true;
+                }
                 self.queue.forget(&prompt.message_id);
                 if waited {
                     self.queue_changed();

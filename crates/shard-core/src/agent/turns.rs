@@ -1,5 +1,7 @@
 //! What a turn asks of its session.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 use shard_contracts::{Ask, Dialog, ProviderEvent, ProviderRequest, ToolDeclaration};
 use shard_types::event::{
@@ -59,59 +61,64 @@ impl AgentSession {
                 let done = self.tool_done(result);
                 _ = answer.send(done);
             }
-            TurnRequest::Complain { code, message } => {
-                self.publish(Error {
-                    code,
-                    message,
-                    fatal: Some(false),
-                    data: None,
-                });
-            }
+            TurnRequest::Complain { code, message } => self.complain(code, message),
         }
     }
 
-    /// What the turn does next: it goes on while the model has results to read or a person has
-    /// said something, within its bound.
+    /// What the turn does next: it goes on while there is something that the model has not read,
+    /// within its bound. Whether the last answer said anything does not matter: an empty one is
+    /// over too.
     fn plan(&mut self) -> Plan {
-        let Some(turn) = &mut self.turn else {
+        let steers = self.queue.steers();
+        let Some(turn) = &self.turn else {
             return Plan::Stop(TurnEndReason::Aborted);
         };
         if turn.is_cancelled() {
             return Plan::Stop(TurnEndReason::Aborted);
         }
-        let first = turn.rounds == 0;
         let max_rounds = self.settings.max_rounds;
-        if turn.rounds >= max_rounds {
-            let message = format!(
-                "the turn was stopped after {max_rounds} rounds (`tools.max_rounds`); send a message to go on"
-            );
-            self.publish(Error {
-                code: ErrorCode::ToolError,
-                message,
-                fatal: Some(false),
-                data: None,
-            });
-            return Plan::Stop(TurnEndReason::Limit);
+        match (turn.unread, turn.rounds >= max_rounds) {
+            (false, _) if steers.is_empty() => return Plan::Stop(TurnEndReason::Done),
+            // The steers start the next turn.
+            (false, true) => return Plan::Stop(TurnEndReason::Done),
+            (true, true) => {
+                self.complain(
+                    ErrorCode::ToolError,
+                    format!(
+                        "the turn was stopped after {max_rounds} rounds (`tools.max_rounds`); send a message to go on"
+                    ),
+                );
+                return Plan::Stop(TurnEndReason::Limit);
+            }
+            (_, false) => {}
         }
-        let steers = self.queue.steers();
-        steers.iter().for_each(|steer| self.deliver(steer));
+        for steer in &steers {
+            self.deliver(steer);
+        }
         let history = self.conversation.history();
         let to_answer = history.last().is_some_and(|last| last.role == Role::User);
-        let Some(turn) = &mut self.turn else {
-            return Plan::Stop(TurnEndReason::Aborted);
-        };
-        if turn.is_cancelled() || (first && !to_answer) {
-            return Plan::Stop(TurnEndReason::Aborted);
+        match &mut self.turn {
+            Some(turn) if to_answer && !turn.is_cancelled() => {
+                turn.rounds += 1;
+                turn.unread = false;
+                turn.selection = Some(self.model.clone());
+            }
+            _ => return Plan::Stop(TurnEndReason::Aborted),
         }
-        if !to_answer {
-            return Plan::Stop(TurnEndReason::Done);
-        }
-        turn.rounds += 1;
-        turn.selection = Some(self.model.clone());
         Plan::Call {
             selection: self.model.clone(),
+            mode: Arc::clone(&self.mode),
             request: Box::new(self.request(history)),
         }
+    }
+
+    fn complain(&self, code: ErrorCode, message: String) {
+        self.publish(Error {
+            code,
+            message,
+            fatal: Some(false),
+            data: None,
+        });
     }
 
     fn request(&self, messages: Vec<Message>) -> ProviderRequest {
@@ -121,7 +128,7 @@ impl AgentSession {
             .tools
             .iter()
             .filter(|tool| self.mode.offers(&***tool));
-        let declare = |tool: &std::sync::Arc<dyn shard_contracts::Tool>| ToolDeclaration {
+        let declare = |tool: &Arc<dyn shard_contracts::Tool>| ToolDeclaration {
             name: tool.name().to_owned(),
             description: tool.description().to_owned(),
             input_schema: tool.input_schema(),
@@ -275,6 +282,9 @@ impl AgentSession {
             .append(EntryBody::ToolResult(details))
             .map_err(|error| error.to_string())?;
         self.conversation.add(entry);
+        if let Some(turn) = &mut self.turn {
+            turn.unread = true;
+        }
         self.publish(result);
         Ok(())
     }
