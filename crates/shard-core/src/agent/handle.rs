@@ -41,7 +41,8 @@ pub(super) enum Wish {
     },
 }
 
-/// What a turn asks of its session.
+/// What a turn asks of its session. A request that is dropped without its answer tells the turn
+/// that it is over.
 pub(crate) enum TurnRequest {
     /// What next? Delivers what steers wait.
     Plan { answer: oneshot::Sender<Plan> },
@@ -52,7 +53,7 @@ pub(crate) enum TurnRequest {
     /// The answer is whole: what came of it?
     Finish {
         cut: bool,
-        answer: oneshot::Sender<Result<Finished, String>>,
+        answer: oneshot::Sender<Finished>,
     },
     /// May this call run? Only for those that the gate leaves to a person.
     Ask {
@@ -64,14 +65,14 @@ pub(crate) enum TurnRequest {
     /// A call starts.
     ToolStarted {
         call: StartedCall,
-        answer: oneshot::Sender<Result<(), String>>,
+        answer: oneshot::Sender<()>,
     },
     /// A tool prints.
     ToolProgress { tool_call_id: String, text: String },
     /// A call is answered.
     ToolDone {
         result: ToolResult,
-        answer: oneshot::Sender<Result<(), String>>,
+        answer: oneshot::Sender<()>,
     },
     /// Something to tell the clients, apart from the turn's course.
     Complain { code: ErrorCode, message: String },

@@ -39,7 +39,7 @@ impl AgentSession {
             }
             TurnRequest::Finish { cut, answer } => {
                 let finished = self.finish_message(cut);
-                _ = answer.send(finished);
+                self.answer_or_fail(finished, answer);
             }
             TurnRequest::Ask {
                 tool,
@@ -48,8 +48,11 @@ impl AgentSession {
                 answer,
             } => self.open_ask(tool, input, *ask, answer),
             TurnRequest::ToolStarted { call, answer } => {
-                let started = self.tool_started(call);
-                _ = answer.send(started);
+                // What is aborted before it starts does not start.
+                if self.turn.as_ref().is_some_and(|turn| !turn.is_cancelled()) {
+                    let started = self.tool_started(call);
+                    self.answer_or_fail(started, answer);
+                }
             }
             TurnRequest::ToolProgress { tool_call_id, text } => {
                 self.publish(ToolProgress {
@@ -59,7 +62,7 @@ impl AgentSession {
             }
             TurnRequest::ToolDone { result, answer } => {
                 let done = self.tool_done(result);
-                _ = answer.send(done);
+                self.answer_or_fail(done, answer);
             }
             TurnRequest::Complain { code, message } => self.complain(code, message),
         }
@@ -94,6 +97,9 @@ impl AgentSession {
         }
         for steer in &steers {
             self.deliver(steer);
+            if self.turn.as_ref().is_none_or(RunningTurn::is_cancelled) {
+                break; // what could not be written keeps its place before those after it
+            }
         }
         let history = self.conversation.history();
         let to_answer = history.last().is_some_and(|last| last.role == Role::User);
@@ -112,7 +118,15 @@ impl AgentSession {
         }
     }
 
-    fn complain(&self, code: ErrorCode, message: String) {
+    /// A turn whose row could not be written hears nothing, and ends.
+    fn answer_or_fail<T>(&mut self, outcome: Result<T, String>, answer: oneshot::Sender<T>) {
+        match outcome {
+            Ok(value) => _ = answer.send(value),
+            Err(error) => self.fail_turn(&error),
+        }
+    }
+
+    pub(super) fn complain(&self, code: ErrorCode, message: String) {
         self.publish(Error {
             code,
             message,
@@ -269,6 +283,12 @@ impl AgentSession {
     }
 
     fn tool_done(&mut self, result: ToolResult) -> Result<(), String> {
+        self.record(&result)?;
+        self.publish(result);
+        Ok(())
+    }
+
+    fn record(&mut self, result: &ToolResult) -> Result<(), String> {
         let details = ToolResultDetails {
             tool_call_id: result.tool_call_id.clone(),
             content: result.content.clone(),
@@ -285,13 +305,29 @@ impl AgentSession {
         if let Some(turn) = &mut self.turn {
             turn.unread = true;
         }
-        self.publish(result);
         Ok(())
     }
 
     /// Gives every call that has no result one that says what happened to it.
     pub(super) fn answer_open_calls(&mut self, why: &str) {
-        for (tool_call_id, started) in self.conversation.open_calls() {
+        for result in self.interrupted(why) {
+            if let Err(error) = self.tool_done(result) {
+                // The history is completed from memory; the file is completed when it is next opened.
+                self.fail_turn(&error);
+                break;
+            }
+        }
+    }
+
+    /// The same without telling anybody: for results that a `sync` will hold.
+    pub(super) fn record_interrupted(&mut self, why: &str) -> Result<(), String> {
+        let results = self.interrupted(why);
+        results.iter().try_for_each(|result| self.record(result))
+    }
+
+    fn interrupted(&self, why: &str) -> Vec<ToolResult> {
+        let open = self.conversation.open_calls().into_iter();
+        open.map(|(tool_call_id, started)| {
             let message = if started {
                 format!(
                     "interrupted: {why} while this call ran; it may have had part of its effect"
@@ -299,20 +335,16 @@ impl AgentSession {
             } else {
                 format!("not started: {why} before this call ran")
             };
-            let result = ToolResult {
+            ToolResult {
                 tool_call_id,
                 content: ToolResultContent::error(message),
                 is_error: true,
                 exit_code: None,
                 duration_ms: None,
                 render: None,
-            };
-            if let Err(error) = self.tool_done(result) {
-                // The history is completed from memory; the file is completed when it is next opened.
-                self.fail_turn(&error);
-                break;
             }
-        }
+        })
+        .collect()
     }
 
     fn open_ask(

@@ -40,7 +40,7 @@ pub(crate) async fn run(settings: TurnSettings, link: TurnLink) -> TurnEndReason
     };
     match turn.rounds().await {
         Ok(reason) => reason,
-        // Its session is gone or could not write: either way it has said so.
+        // Its session is gone or has ended the turn: either way it has said so.
         Err(SessionGone) if cancel.is_cancelled() => TurnEndReason::Aborted,
         Err(SessionGone) => TurnEndReason::Error,
     }
