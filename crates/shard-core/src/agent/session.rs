@@ -65,6 +65,15 @@ impl RunningTurn {
     pub(super) fn is_cancelled(&self) -> bool {
         self.cancel.is_cancelled()
     }
+
+    /// What the provider call behind this draft took.
+    pub(super) fn usage_of(&self, draft: &Draft) -> Option<Usage> {
+        let usage = draft.usage.clone()?;
+        Some(match &self.selection {
+            Some(selection) => selection.priced(usage),
+            None => usage,
+        })
+    }
 }
 
 /// One agent's conversation, and the only writer of it.
@@ -80,6 +89,8 @@ pub struct AgentSession {
     pub(super) mode: Arc<dyn Mode>,
     pub(super) model: Selection,
     status: AgentStatus,
+    /// Clients were told more about the status than its name.
+    detailed: bool,
     pub(super) turn: Option<RunningTurn>,
     /// Clients that wait for an abort, and what they will hear.
     pub(super) aborting: Vec<(Reply, Outcome)>,
@@ -126,6 +137,7 @@ impl AgentSession {
             queue: Queue::default(),
             asks: Asks::default(),
             status: AgentStatus::Idle,
+            detailed: false,
             turn: None,
             aborting: Vec::new(),
             ending: false,
@@ -262,13 +274,23 @@ impl AgentSession {
 
     /// Says what the agent is doing, if that changed.
     pub(super) fn set_status(&mut self, status: AgentStatus) {
-        if self.status != status {
+        if self.status != status || self.detailed {
             self.status = status;
+            self.detailed = false;
             self.publish(Status {
                 status,
                 detail: None,
             });
         }
+    }
+
+    /// Says more about the present status, until the next one.
+    pub(super) fn show_detail(&mut self, detail: String) {
+        self.detailed = true;
+        self.publish(Status {
+            status: self.status,
+            detail: Some(detail),
+        });
     }
 
     /// The status that follows from a running turn and its questions.

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use shard_contracts::{Ask, Dialog, ProviderEvent, ProviderRequest, ToolDeclaration};
 use shard_types::event::{
-    Error, MessageComplete, PermissionRequest, PermissionResolved, Status, ToolCall, ToolProgress,
+    Error, MessageComplete, PermissionRequest, PermissionResolved, ToolCall, ToolProgress,
     ToolResult, TurnEndReason, UiKind, UiRequest, UiResolved, UiValue,
 };
 use shard_types::{
-    AgentStatus, Checkpoint, EntryBody, EntryId, ErrorCode, HeadlessPolicy, Message,
-    MessageDetails, PermissionDecision, RequestId, Role, ToolResultContent, ToolResultDetails,
-    Usage,
+    Checkpoint, EntryBody, EntryId, ErrorCode, HeadlessPolicy, Message, MessageDetails,
+    PermissionDecision, RequestId, Role, ToolResultContent, ToolResultDetails, Usage,
 };
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -31,12 +30,7 @@ impl AgentSession {
                 _ = answer.send(plan);
             }
             TurnRequest::Stream(event) => self.stream(event),
-            TurnRequest::Retry { detail } => {
-                self.publish(Status {
-                    status: AgentStatus::Streaming,
-                    detail: Some(detail),
-                });
-            }
+            TurnRequest::Retry { detail } => self.retry(detail),
             TurnRequest::Finish { cut, answer } => {
                 let finished = self.finish_message(cut);
                 self.answer_or_fail(finished, answer);
@@ -55,6 +49,10 @@ impl AgentSession {
                 }
             }
             TurnRequest::ToolProgress { tool_call_id, text } => {
+                // Something that the tool left behind may print on; its call is over.
+                if !self.conversation.is_open(&tool_call_id) {
+                    return;
+                }
                 self.publish(ToolProgress {
                     tool_call_id,
                     text_delta: text,
@@ -156,11 +154,11 @@ impl AgentSession {
         }
     }
 
+    /// What came before an abort is taken in after it too: a message must not count as whole and
+    /// lack a piece.
     fn stream(&mut self, event: ProviderEvent) {
+        self.update_status(); // a retry is over
         let Some(turn) = &mut self.turn else { return };
-        if turn.is_cancelled() {
-            return;
-        }
         let model = turn
             .selection
             .as_ref()
@@ -183,10 +181,7 @@ impl AgentSession {
                 calls: Vec::new(),
             });
         };
-        let usage = draft.usage.clone().map(|usage| match &turn.selection {
-            Some(selection) => selection.priced(usage),
-            None => usage,
-        });
+        let usage = turn.usage_of(&draft);
         let finished = draft.finish(cut);
         if !finished.content.is_empty() {
             let details = MessageDetails {
@@ -210,23 +205,35 @@ impl AgentSession {
 
     /// The answer broke off: what had come is kept, marked, and shown as it stands.
     pub(super) fn keep_broken_off(&mut self) {
-        let Some(draft) = self.turn.as_mut().and_then(|turn| turn.draft.take()) else {
+        let Some(turn) = &mut self.turn else { return };
+        let Some(draft) = turn.draft.take() else {
             return;
         };
+        let usage = turn.usage_of(&draft);
         let content = draft.broken_off();
         if !content.is_empty() {
             let details = MessageDetails {
                 role: Role::Assistant,
                 content,
                 partial: true,
-                usage: None,
+                usage: usage.clone(),
             };
             if let Err(error) = self.add_message(draft.id.clone(), details) {
                 self.fail_turn(&error);
             }
         }
-        let usage = draft.usage.clone();
         self.count(usage);
+    }
+
+    /// A try failed before it gave anything; what it took counts all the same.
+    fn retry(&mut self, detail: String) {
+        let Some(turn) = &mut self.turn else { return };
+        let usage = turn.draft.take().and_then(|draft| turn.usage_of(&draft));
+        let over = turn.is_cancelled();
+        self.count(usage);
+        if !over {
+            self.show_detail(detail);
+        }
     }
 
     /// Appends a message and shows it.
@@ -403,7 +410,8 @@ impl AgentSession {
         let queue = self.settings.headless_policy == HeadlessPolicy::Queue;
         let nobody = self.settings.responder == Responder::Nobody && !queue;
         let over = self.turn.as_ref().is_some_and(RunningTurn::is_cancelled);
-        if !notice && (nobody || over) {
+        // Whoever asked may be gone by now.
+        if !notice && (nobody || over || answer.is_closed()) {
             _ = answer.send(None);
             return;
         }

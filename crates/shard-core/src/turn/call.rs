@@ -165,6 +165,11 @@ impl Turn {
                 allowed_by,
             })
             .await?;
+        if self.settings.cancel.is_cancelled() {
+            return Ok(ToolOutput::error(
+                "not started: the turn was aborted before this call ran",
+            ));
+        }
         let context = self.context(call, facts);
         // A tool that breaks down costs its call, not the turn.
         let work = AssertUnwindSafe(tool.execute(args, &context)).catch_unwind();
@@ -254,8 +259,9 @@ fn validate(tool: &dyn Tool, args: &Map<String, Value>) -> Result<(), String> {
         .iter_errors(&args)
         .take(5)
         .map(|error| match error.instance_path().as_str() {
-            "" => error.to_string(),
-            path => format!("{}: {error}", path.trim_start_matches('/')),
+            "" => error.masked().to_string(),
+            // The value itself may be a whole file.
+            path => format!("{}: {}", path.trim_start_matches('/'), error.masked()),
         })
         .collect();
     if problems.is_empty() {
