@@ -172,7 +172,7 @@ impl AgentHandle {
     }
 
     /// Ends the session: the turn is aborted, results are recorded, everything is on the disk when
-    /// this returns. What waits in the queue stays accepted and runs when the session is opened again.
+    /// this returns, and the file can be opened again. What waits in the queue stays accepted and runs when the session is opened again.
     pub async fn close(&self) {
         let (done, ended) = oneshot::channel();
         _ = self.wishes.send(Wish::Close { done }).await;

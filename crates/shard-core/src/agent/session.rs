@@ -261,10 +261,9 @@ impl AgentSession {
                 () = at(cut_off) => self.cut_off_turn(),
             }
         }
-        if let Ok(Err(error)) = self.store.sync().await {
-            tracing::error!(%error, "the session is not safe against a power cut");
-        }
-        for done in self.closing.drain(..) {
+        let Self { store, closing, .. } = self;
+        store.close().await;
+        for done in closing {
             _ = done.send(());
         }
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use shard_session::{SessionError, SessionFile, Syncer};
 use shard_types::{Checkpoint, EntryBody, EntryId, SessionEntry};
 use tokio::time::Instant;
+use tokio_util::task::TaskTracker;
 
 /// Longest time that a row may wait for the disk.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
@@ -14,11 +15,17 @@ pub(super) struct Store {
     file: SessionFile,
     /// When the oldest row that is not synced must be.
     due: Option<Instant>,
+    /// Syncs under way; each keeps the file open.
+    syncing: TaskTracker,
 }
 
 impl Store {
     pub(super) fn new(file: SessionFile) -> Self {
-        Self { file, due: None }
+        Self {
+            file,
+            due: None,
+            syncing: TaskTracker::new(),
+        }
     }
 
     pub(super) fn append(&mut self, body: EntryBody) -> Result<SessionEntry, SessionError> {
@@ -50,7 +57,16 @@ impl Store {
     pub(super) fn sync(&mut self) -> tokio::task::JoinHandle<Result<(), SessionError>> {
         self.due = None;
         let syncer: Syncer = self.file.syncer();
-        tokio::task::spawn_blocking(move || syncer.sync())
+        self.syncing.spawn_blocking(move || syncer.sync())
+    }
+
+    /// Brings everything to the disk and lets go of the file: when this returns, another may open it.
+    pub(super) async fn close(mut self) {
+        if let Ok(Err(error)) = self.sync().await {
+            tracing::error!(%error, "the session is not safe against a power cut");
+        }
+        self.syncing.close();
+        self.syncing.wait().await;
     }
 
     /// Starts to sync if anything is behind; a failure is logged, as nobody waits for it.

@@ -7,5 +7,9 @@ mod provider;
 mod tools;
 
 mod abort;
+mod asks;
+mod calls;
 mod queue;
+mod retry;
+mod switching;
 mod transcript;
