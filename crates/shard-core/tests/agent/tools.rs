@@ -35,7 +35,6 @@ pub(crate) enum Deed {
 
 /// A tool that runs and waits for the test.
 pub(crate) struct Held {
-    pub(crate) id: String,
     pub(crate) release: oneshot::Sender<&'static str>,
 }
 
@@ -90,12 +89,12 @@ impl Tool for FakeTool {
                 Deed::Panic => panic_any("a bug"),
                 Deed::PanicEarly => ToolOutput::text("never"),
                 Deed::Stubborn => {
-                    let held = self.hold(context);
+                    let held = self.hold();
                     _ = held.await;
                     std::future::pending().await
                 }
                 Deed::Hold => tokio::select! {
-                    said = self.hold(context) => match said {
+                    said = self.hold() => match said {
                         Ok(said) => ToolOutput::text(said),
                         Err(_) => ToolOutput::error("the test let go"),
                     },
@@ -108,7 +107,7 @@ impl Tool for FakeTool {
                 Deed::Chatty => {
                     context.progress.output("while");
                     let progress = Arc::clone(&context.progress);
-                    let said = self.hold(context);
+                    let said = self.hold();
                     tokio::spawn(async move {
                         _ = said.await;
                         progress.output("after");
@@ -121,11 +120,10 @@ impl Tool for FakeTool {
 }
 
 impl FakeTool {
-    fn hold(&self, context: &ToolContext) -> oneshot::Receiver<&'static str> {
+    fn hold(&self) -> oneshot::Receiver<&'static str> {
         let (release, released) = oneshot::channel();
-        let id = context.tool_call_id.clone();
         self.held
-            .try_send(Held { id, release })
+            .try_send(Held { release })
             .unwrap_or_else(|_| panic!("the test takes its tools"));
         released
     }
