@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use shard_contracts::{BoxFuture, EventBus, EventSubscriber};
@@ -11,7 +11,7 @@ use shard_core::bus::Bus;
 use shard_core::catalog::{Catalog, Selection};
 use shard_core::host::Snapshot;
 use shard_protocol::{AgentCommand, ErrorBody};
-use shard_session::{Header, Loaded, SessionFile};
+use shard_session::{Header, Loaded, SessionError, SessionFile};
 use shard_types::event::{AgentEvent, PendingRequest, PermissionRequest, Sync};
 use shard_types::{
     Checkpoint, Cost, EntryBody, EntryId, HeadlessPolicy, ModelSpec, SessionEntry, SessionId,
@@ -125,7 +125,7 @@ impl Bench {
 
     /// A session over a file that is there already, before its first event was looked at.
     pub(crate) fn open(setup: Setup, folder: TempDir, path: PathBuf) -> Self {
-        let (file, loaded) = SessionFile::open(&path).unwrap();
+        let (file, loaded) = unlocked(&path);
         Self::start(setup, folder, path, file, Some(loaded))
     }
 
@@ -412,6 +412,20 @@ impl Bench {
             }
         }
         (delivered, cleared)
+    }
+}
+
+/// Opens a session that nobody has open. A process that another test starts in this moment has a
+/// copy of every open file, and so of the lock, until it runs its own program.
+fn unlocked(path: &Path) -> (SessionFile, Loaded) {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    loop {
+        match SessionFile::open(path) {
+            Err(SessionError::InUse { .. }) if Instant::now() < deadline => {
+                std::thread::yield_now()
+            }
+            opened => return opened.unwrap(),
+        }
     }
 }
 
