@@ -1,19 +1,23 @@
 //! The agent through its handle: whole transcripts, with the model, the tools, the gate and the
 //! clock in the hands of the test.
 
-mod bench;
-mod lines;
-mod provider;
-mod tools;
+#![expect(
+    clippy::unwrap_used,
+    reason = "in a test a wrong assumption is to panic"
+)]
 
 mod abort;
 mod asks;
+mod bench;
 mod calls;
 mod direct;
 mod disk;
 mod extensions;
 mod interleaving;
+mod lines;
+mod provider;
 mod queue;
 mod retry;
 mod switching;
+mod tools;
 mod transcript;
