@@ -1,12 +1,16 @@
 //! An abort at every point of a turn. After each, the history is true and the next prompt works.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use serde_json::json;
-use shard_contracts::{ProviderError, ProviderErrorKind};
+use shard_contracts::{EventBus, EventSubscriber, ProviderError, ProviderErrorKind};
+use shard_core::agent::AgentHandle;
+use shard_types::event::AgentEvent;
 use tokio::time::Instant;
 
-use crate::bench::Bench;
+use crate::bench::{Bench, command};
 
 /// Aborts; gives the lines of the rest of the turn, and the history of a next prompt. The answer
 /// must come after `turn_end`, within a second.
@@ -218,6 +222,7 @@ async fn in_the_moment_in_which_a_permission_was_given() {
         let (answered, cleared) = tokio::join!(bench.request(allow), bench.abort());
         assert_eq!((answered.unwrap(), cleared), (json!({}), json!([])));
         let lines = bench.fresh();
+        assert!(!lines.iter().any(|line| line.starts_with("tool_call")));
         assert!(
             lines.contains(
                 &"tool_result c1!not started: the turn was aborted before this call ran".to_owned()
@@ -226,6 +231,41 @@ async fn in_the_moment_in_which_a_permission_was_given() {
         );
         assert_eq!(*bench.ran.lock().unwrap(), [""; 0], "it never ran");
     }
+}
+
+/// Aborts as soon as it hears of a call, before the turn hears that its call has started.
+struct AbortsAtOnce(AgentHandle);
+
+impl EventSubscriber for AbortsAtOnce {
+    fn event(&self, event: &AgentEvent) {
+        if matches!(event, AgentEvent::ToolCall(_)) {
+            let abort = command(json!({"type": "abort"}));
+            let sent = self.0.command(abort, Box::new(|_| ())).now_or_never();
+            assert_eq!(sent, Some(()), "the inbox has room");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_the_moment_in_which_a_call_starts() {
+    let mut bench = Bench::new().await;
+    let aborts = AbortsAtOnce(bench.handle.clone());
+    bench.bus.subscribe(Arc::new(aborts));
+    bench.prompt("go").await;
+    let call = bench.call().await;
+    call.tool("c1", "echo", r#"{"say":"one"}"#);
+    call.stop();
+    let lines = bench.rest().await;
+    assert_eq!(
+        lines[lines.len() - 4..],
+        [
+            r#"tool_call c1 echo {"say":"one"}"#,
+            "tool_result c1!not started: the turn was aborted before this call ran",
+            "turn_end aborted",
+            "status idle",
+        ]
+    );
+    assert_eq!(*bench.ran.lock().unwrap(), [""; 0]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -241,7 +281,9 @@ async fn while_a_retry_waits() {
         waits.last().unwrap(),
         "status streaming (retrying in 300.0 s: busy)"
     );
+    let began = Instant::now();
     let (lines, history) = abort(&mut bench).await;
+    assert_eq!(began.elapsed(), Duration::ZERO, "at once");
     assert_eq!(
         lines,
         ["status streaming", "turn_end aborted", "status idle"],

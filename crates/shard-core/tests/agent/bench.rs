@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use shard_contracts::{BoxFuture, EventBus, EventSubscriber};
+use shard_contracts::{BoxFuture, EventBus, EventSubscriber, Provider, Tool};
 use shard_core::agent::{AgentHandle, AgentSession, Channel, Responder, Settings};
 use shard_core::bus::Bus;
 use shard_core::catalog::{Catalog, Selection};
@@ -156,54 +156,9 @@ impl Bench {
         let (held_sender, held) = mpsc::channel(64);
         let ran = Arc::new(Mutex::new(Vec::new()));
         let gate = Arc::new(ScriptedGate::default());
-        let mut capabilities = Snapshot {
-            gate: Some(Arc::clone(&gate) as _),
-            modes: vec![Arc::new(FakeMode("build")), Arc::new(FakeMode("plan"))],
-            ..Snapshot::default()
-        };
-        for (name, deed) in [
-            ("echo", Deed::Echo),
-            ("hold", Deed::Hold),
-            ("stubborn", Deed::Stubborn),
-            ("fail", Deed::Fail),
-            ("panic", Deed::Panic),
-            ("panic_early", Deed::PanicEarly),
-            ("ask", Deed::Ask),
-            ("chatty", Deed::Chatty),
-        ] {
-            capabilities.tools.push(Arc::new(FakeTool {
-                name,
-                deed,
-                held: held_sender.clone(),
-                ran: Arc::clone(&ran),
-            }));
-        }
-        for (name, images) in [("one", false), ("two", true)] {
-            capabilities.providers.push(Arc::new(ScriptedProvider {
-                name,
-                models: vec![ModelSpec {
-                    id: "m".to_owned(),
-                    images,
-                    cost: Some(Cost {
-                        input: 1e6,
-                        output: 1e6,
-                        ..Cost::default()
-                    }),
-                    ..ModelSpec::default()
-                }],
-                calls: call_sender.clone(),
-            }));
-        }
+        let capabilities = capabilities(&gate, &ran, &held_sender, &call_sender);
         let provider = Arc::clone(&capabilities.providers[0]);
-        let spec = ModelSpec {
-            id: "m".to_owned(),
-            cost: Some(Cost {
-                input: 1e6,
-                output: 1e6,
-                ..Cost::default()
-            }),
-            ..ModelSpec::default()
-        };
+        let spec = model(false);
         let settings = Settings {
             cwd: folder.path().to_owned(),
             catalog: Catalog::new(capabilities.providers.clone()),
@@ -412,6 +367,61 @@ impl Bench {
             }
         }
         (delivered, cleared)
+    }
+}
+
+/// Every fake tool, two modes, and two providers with a model each.
+fn capabilities(
+    gate: &Arc<ScriptedGate>,
+    ran: &Arc<Mutex<Vec<String>>>,
+    held: &mpsc::Sender<Held>,
+    calls: &mpsc::Sender<Call>,
+) -> Snapshot {
+    let tools = [
+        ("echo", Deed::Echo),
+        ("hold", Deed::Hold),
+        ("stubborn", Deed::Stubborn),
+        ("fail", Deed::Fail),
+        ("panic", Deed::Panic),
+        ("panic_early", Deed::PanicEarly),
+        ("ask", Deed::Ask),
+        ("chatty", Deed::Chatty),
+    ];
+    let tool = |(name, deed)| -> Arc<dyn Tool> {
+        Arc::new(FakeTool {
+            name,
+            deed,
+            held: held.clone(),
+            ran: Arc::clone(ran),
+        })
+    };
+    let provider = |(name, images)| -> Arc<dyn Provider> {
+        Arc::new(ScriptedProvider {
+            name,
+            models: vec![model(images)],
+            calls: calls.clone(),
+        })
+    };
+    Snapshot {
+        tools: tools.into_iter().map(tool).collect(),
+        modes: vec![Arc::new(FakeMode("build")), Arc::new(FakeMode("plan"))],
+        providers: [("one", false), ("two", true)].map(provider).into(),
+        gate: Some(Arc::clone(gate) as _),
+        ..Snapshot::default()
+    }
+}
+
+/// A model whose tokens cost a dollar each.
+fn model(images: bool) -> ModelSpec {
+    ModelSpec {
+        id: "m".to_owned(),
+        images,
+        cost: Some(Cost {
+            input: 1e6,
+            output: 1e6,
+            ..Cost::default()
+        }),
+        ..ModelSpec::default()
     }
 }
 

@@ -95,6 +95,11 @@ async fn each_record_has_its_answer() {
         )
         .await;
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_no_line_has_its_answer_too() {
+    let bench = Bench::new().await;
     check(
         &bench,
         Record::NotUtf8,

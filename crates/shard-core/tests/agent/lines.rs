@@ -2,7 +2,7 @@
 //! up at random are left out; tests that are about ids look at the events themselves.
 
 use shard_types::event::{AgentEvent, PendingRequest, QueuedPrompt, TurnEnd, UiValue};
-use shard_types::{ContentBlock, Role, ToolResultContent, Usage};
+use shard_types::{ContentBlock, Message, Role, ToolResultContent, Usage};
 
 fn name(value: impl serde::Serialize) -> String {
     let json = serde_json::to_value(value).unwrap();
@@ -26,19 +26,7 @@ pub(crate) fn line(event: &AgentEvent) -> String {
             let what: Vec<_> = what.into_iter().flatten().collect();
             format!("delta {} {}", delta.block_index, what.join(" "))
         }
-        AgentEvent::MessageComplete(complete) => {
-            let who = match complete.message.role {
-                Role::User => "user",
-                Role::Assistant => "assistant",
-            };
-            let partial = if complete.message.partial {
-                " (partial)"
-            } else {
-                ""
-            };
-            let blocks: Vec<_> = complete.message.content.iter().map(block).collect();
-            format!("{who}{partial}: {}", blocks.join(" "))
-        }
+        AgentEvent::MessageComplete(complete) => message(&complete.message),
         AgentEvent::ToolCall(call) => {
             let args = serde_json::to_string(&call.args).unwrap();
             format!("tool_call {} {} {args}", call.tool_call_id, call.name)
@@ -59,6 +47,43 @@ pub(crate) fn line(event: &AgentEvent) -> String {
         },
         AgentEvent::Usage(usage) => format!("usage {}", tokens(usage)),
         AgentEvent::Error(error) => format!("error {}: {}", error.code, error.message),
+        AgentEvent::ModelChanged(changed) => {
+            format!(
+                "model_changed {} {}",
+                changed.previous.id, changed.active.id
+            )
+        }
+        AgentEvent::ModeChanged(changed) => {
+            format!("mode_changed {} {}", changed.previous_mode, changed.mode)
+        }
+        AgentEvent::QueueChanged(changed) => format!("queue [{}]", queue(&changed.queue)),
+        AgentEvent::Sync(sync) => {
+            let pending: Vec<_> = sync.pending_requests.iter().map(pending).collect();
+            format!(
+                "sync {} {} [{}] pending [{}] queue [{}]",
+                name(sync.status),
+                sync.mode,
+                crate::provider::sketch(&sync.live_window.messages),
+                pending.join(", "),
+                queue(&sync.queue)
+            )
+        }
+        other => question(other),
+    }
+}
+
+fn message(message: &Message) -> String {
+    let who = match message.role {
+        Role::User => "user",
+        Role::Assistant => "assistant",
+    };
+    let partial = if message.partial { " (partial)" } else { "" };
+    let blocks: Vec<_> = message.content.iter().map(block).collect();
+    format!("{who}{partial}: {}", blocks.join(" "))
+}
+
+fn question(event: &AgentEvent) -> String {
+    match event {
         AgentEvent::PermissionRequest(request) => {
             format!("permission_request {}", request.tool_name)
         }
@@ -87,27 +112,6 @@ pub(crate) fn line(event: &AgentEvent) -> String {
             format!("ui_resolved {value} {source}")
                 .trim_end()
                 .to_owned()
-        }
-        AgentEvent::ModelChanged(changed) => {
-            format!(
-                "model_changed {} {}",
-                changed.previous.id, changed.active.id
-            )
-        }
-        AgentEvent::ModeChanged(changed) => {
-            format!("mode_changed {} {}", changed.previous_mode, changed.mode)
-        }
-        AgentEvent::QueueChanged(changed) => format!("queue [{}]", queue(&changed.queue)),
-        AgentEvent::Sync(sync) => {
-            let pending: Vec<_> = sync.pending_requests.iter().map(pending).collect();
-            format!(
-                "sync {} {} [{}] pending [{}] queue [{}]",
-                name(sync.status),
-                sync.mode,
-                crate::provider::sketch(&sync.live_window.messages),
-                pending.join(", "),
-                queue(&sync.queue)
-            )
         }
         other => other.type_name().to_owned(),
     }

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use shard_types::ErrorCode;
+use tokio::time::{Duration, Instant};
 
 use crate::bench::Bench;
 
@@ -140,7 +141,9 @@ async fn a_slow_reader_holds_the_stream_and_not_an_abort() {
     call.more_text(0, "more");
     call.more_text(0, "never");
     bench.until("delta 0 more").await;
+    let began = Instant::now();
     bench.abort().await;
+    assert_eq!(began.elapsed(), Duration::ZERO, "at once");
     let lines = bench.fresh();
     assert_eq!(lines[1..], ["turn_end aborted", "status idle"]);
     assert!(lines[0].ends_with("49more\""), "{lines:?}");

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
-use shard_contracts::{EventBus, EventSubscriber};
+use shard_contracts::{EventBus, EventSubscriber, Ui};
+use shard_core::agent::SessionUi;
 use shard_types::event::AgentEvent;
 use shard_types::{EntryBody, Usage};
 
@@ -273,6 +274,8 @@ async fn a_session_ends_with_its_last_handle() {
     let bench = Bench::new().await;
     bench.prompt("hello").await;
     let Bench { handle, task, .. } = bench;
+    let ui = SessionUi::new(&handle); // what can ask keeps nothing alive
     drop(handle);
     task.await.unwrap();
+    assert_eq!(ui.ask(crate::tools::question()).await, None);
 }
