@@ -77,13 +77,6 @@ impl Simple {
 }
 
 impl Analysis {
-    fn opaque() -> Self {
-        Self {
-            unparsable: true,
-            ..Self::default()
-        }
-    }
-
     /// Adds a command; what cannot be one by bash's own words means that the line was misread.
     fn push(&mut self, words: Vec<Word>, role: Role) {
         if self.commands.len() >= MAX_COMMANDS {

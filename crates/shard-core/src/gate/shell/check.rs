@@ -4,7 +4,7 @@
 //! continuation joins, where a quote ends. In each of them a command could hide. A line that gets
 //! near such a corner is not understood.
 
-use tree_sitter::{Node, TreeCursor};
+use tree_sitter::Node;
 
 /// Characters that the grammar takes for blanks and bash does not, and those that change what a
 /// reader sees.
@@ -21,34 +21,29 @@ pub(super) fn plain_text(text: &str) -> bool {
 /// Whether the leaves of the tree, and only blanks between them, make up the text.
 pub(super) fn tree_covers_text(root: Node<'_>, text: &str) -> bool {
     let mut cursor = root.walk();
+    let mut above = vec!["program"];
     let mut end = 0;
     loop {
         let node = cursor.node();
         if node.child_count() > 0 && cursor.goto_first_child() {
+            above.push(node.kind());
             continue;
         }
         if node.start_byte() < end || node.is_missing() {
             return false;
         }
-        let in_string = node.parent().is_some_and(|above| above.kind() == "string");
-        if !gap_is_blank(text, end, node.start_byte(), in_string) || !leaf_is_sound(node, text) {
+        let parent = above.last().copied().unwrap_or_default();
+        if !gap_is_blank(text, end, node.start_byte(), parent == "string")
+            || !leaf_is_sound(node, parent, text)
+        {
             return false;
         }
         end = node.end_byte();
-        if !advance(&mut cursor) {
-            return gap_is_blank(text, end, text.len(), false);
-        }
-    }
-}
-
-/// Moves to the next node that is not below this one.
-fn advance(cursor: &mut TreeCursor<'_>) -> bool {
-    loop {
-        if cursor.goto_next_sibling() {
-            return true;
-        }
-        if !cursor.goto_parent() {
-            return false;
+        while !cursor.goto_next_sibling() {
+            above.pop();
+            if !cursor.goto_parent() {
+                return gap_is_blank(text, end, text.len(), false);
+            }
         }
     }
 }
@@ -68,7 +63,7 @@ fn gap_is_blank(text: &str, from: usize, to: usize, in_string: bool) -> bool {
     true
 }
 
-fn leaf_is_sound(node: Node<'_>, text: &str) -> bool {
+fn leaf_is_sound(node: Node<'_>, parent: &str, text: &str) -> bool {
     let leaf = &text[node.byte_range()];
     let (before, after) = (&text[..node.start_byte()], &text[node.end_byte()..]);
     let starts_word = before
@@ -82,13 +77,12 @@ fn leaf_is_sound(node: Node<'_>, text: &str) -> bool {
         "string_content" => !unescaped(leaf, "$`\""),
         // A here-document is judged where it is walked.
         "heredoc_body" | "heredoc_content" | "raw_string" | "ansi_c_string" => true,
-        "$" if !node.is_named() && node.parent().is_some_and(lone_dollar_holder) => {
-            after.chars().next().is_none_or(|c| {
-                !c.is_alphanumeric() && !"_({['\"`@*#?$!-".contains(c) || ends(node, c)
-            })
+        "$" if matches!(parent, "string" | "concatenation" | "command") => {
+            let closes = parent == "string" && after.starts_with('"');
+            closes || !after.starts_with(|c: char| c.is_alphanumeric() || EXPANDS.contains(c))
         }
         // The grammar reads `{x` as a group, bash as a program named so.
-        "{" if is_group(node) => after.starts_with([' ', '\t', '\n']),
+        "{" if parent == "compound_statement" => after.starts_with([' ', '\t', '\n']),
         "<" | ">" | ">>" | "<<" | "<<<" | "<<-" | "<&" | ">&" | ">|" | "&>" | "&>>" => {
             // `{name}>file` assigns a descriptor to a variable.
             !before.ends_with('}')
@@ -97,19 +91,8 @@ fn leaf_is_sound(node: Node<'_>, text: &str) -> bool {
     }
 }
 
-fn lone_dollar_holder(parent: Node<'_>) -> bool {
-    matches!(parent.kind(), "string" | "concatenation" | "command")
-}
-
-/// In a string, the dollar before the closing quote is just a dollar.
-fn ends(node: Node<'_>, next: char) -> bool {
-    next == '"' && node.parent().is_some_and(|above| above.kind() == "string")
-}
-
-fn is_group(node: Node<'_>) -> bool {
-    node.parent()
-        .is_some_and(|above| above.kind() == "compound_statement")
-}
+/// What makes a dollar before it more than a dollar.
+const EXPANDS: &str = "_({['\"`@*#?$!-";
 
 const METACHARACTERS: &str = " \t\n;&|<>()$`'\"";
 

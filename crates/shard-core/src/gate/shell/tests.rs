@@ -104,10 +104,10 @@ fn what_hides_in_words_is_found() {
         ("X=1", "assigns"),
         ("X=(a $(rm f))", "rm_f / assigns"),
         ("X=1 Y=2", "assigns"),
-        ("export X=$(rm f)", "export_◌ / rm_f / assigns"),
+        ("export X=$(rm f)", "export / rm_f / assigns"),
         ("echo ${X:-$(rm f)}", "echo_◌ / rm_f"),
         ("echo ${X:=y}", "echo_◌ / assigns"),
-        ("echo \"${X:-`rm f`}\"", "echo_◌ / rm_f"),
+        ("echo \"${X:-`rm f`}\"", "echo_◌ / unparsable"),
         ("echo $((1 + $(rm f)))", "echo_◌ / rm_f"),
         ("echo $((X=1))", "echo_◌ / assigns"),
         ("((X++))", "assigns"),
@@ -152,7 +152,8 @@ fn quotes_are_taken_off_as_bash_does() {
         ("$X status", "◌_status"),
         ("${X}it status", "◌it_status"),
         ("$(echo rm) f", "◌_f / echo_rm"),
-        ("{rm,-rf,x}", "◌rm,-rf,x◌"),
+        ("{rm,-rf,x}", "unparsable"),
+        ("echo \"x\"#; rm f", "echo_x# / rm_f"),
         ("git \"cost: 5$\"", "git_cost: 5$"),
         ("git status \\\n  --short", "git_status_--short"),
         ("./git status", "./git_status"),
@@ -271,7 +272,6 @@ fn what_bash_may_read_otherwise_is_not_understood() {
         "if a; then b",
         "a &&",
         "git st\\\natus",
-        "echo \"x\"#; rm f",
         "echo $'a\\\\' ; rm f ; echo '",
         "echo \"${X:-'}\"; rm f; echo \"'}\"",
         "echo `echo '`' ; rm f; echo '`'",
@@ -321,7 +321,7 @@ fn hard_lines_are_read_in_good_time() {
     ] {
         let line = piece.repeat(MAX_LINE / piece.len());
         let _ = analyze(&line);
-        eprintln!("{piece:?} {:?}", start.elapsed());
+        println!("{piece:?} {:?}", start.elapsed());
     }
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
