@@ -9,6 +9,10 @@
 //! grammar alone is not trusted for this: [`check`] compares what it found with the text, since a
 //! grammar that is a little more generous than bash would hide commands.
 
+use std::ops::ControlFlow;
+
+use tree_sitter::{ParseOptions, ParseState, Point};
+
 mod check;
 mod expand;
 mod heredoc;
@@ -24,6 +28,9 @@ pub(crate) use wrap::program;
 
 /// Longest line that is looked at. Longer ones are data more than commands.
 const MAX_LINE: usize = 64 * 1024;
+
+/// How often the parser may report before it is stopped.
+const MAX_STEPS: usize = 4096;
 
 /// How deep scripts may be nested in scripts (`sh -c "sh -c …"`).
 const MAX_SCRIPTS: usize = 4;
@@ -135,5 +142,17 @@ fn parse(text: &str) -> Option<tree_sitter::Tree> {
     parser
         .set_language(&tree_sitter_bash::LANGUAGE.into())
         .ok()?;
-    parser.parse(text, None)
+    let mut steps = 0;
+    // The parser reports every so many of its own steps, so the bound is the same on any machine.
+    let mut stop = |_: &ParseState| {
+        steps += 1;
+        if steps > MAX_STEPS {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    };
+    let options = ParseOptions::new().progress_callback(&mut stop);
+    let mut read = |at: usize, _: Point| &text.as_bytes()[at.min(text.len())..];
+    parser.parse_with_options(&mut read, None, Some(options))
 }

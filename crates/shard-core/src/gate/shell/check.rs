@@ -6,17 +6,43 @@
 
 use tree_sitter::Node;
 
-/// Characters that the grammar takes for blanks and bash does not, and those that change what a
-/// reader sees.
+/// Whether a text may be parsed at all: no character that the grammar takes for a blank and bash
+/// does not, and no more structure than a person would write. The parser's time and memory grow
+/// faster than its input, and some of it is not safe from a hostile one.
 pub(super) fn plain_text(text: &str) -> bool {
     let odd = |c: char| {
         (c.is_control() && c != '\n' && c != '\t')
             || (c.is_whitespace() && !c.is_ascii())
             || c == '\u{feff}'
     };
-    // The scanner keeps a stack of here-documents; nobody needs a deep one.
-    !text.chars().any(odd) && text.matches("<<").count() <= 8
+    let structure = text.chars().filter(|c| "(){}[]`|&;<>$".contains(*c));
+    !text.chars().any(odd)
+        && structure.count() <= MAX_STRUCTURE
+        && text.lines().count() <= MAX_STRUCTURE
+        && text.matches("<<").count() <= 8
+        && nesting(text) <= MAX_NESTING
 }
+
+/// How many brackets and keywords are open at once, at most. Quotes are not looked at.
+fn nesting(text: &str) -> usize {
+    let (mut open, mut most) = (0_usize, 0);
+    for c in text.chars() {
+        match c {
+            '(' | '{' | '[' => open += 1,
+            ')' | '}' | ']' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        most = most.max(open);
+    }
+    most + text
+        .split_whitespace()
+        .filter(|word| OPENERS.contains(word))
+        .count()
+}
+
+const OPENERS: [&str; 7] = ["if", "for", "while", "until", "case", "select", "!"];
+const MAX_STRUCTURE: usize = 2048;
+const MAX_NESTING: usize = 64;
 
 /// Whether the leaves of the tree, and only blanks between them, make up the text.
 pub(super) fn tree_covers_text(root: Node<'_>, text: &str) -> bool {
