@@ -129,10 +129,22 @@ fn script(text: &str, level: usize, found: &mut Analysis) {
         found.unparsable = true;
         return;
     }
+    if !check::splits_no_character(root, text) {
+        found.unparsable = true;
+        return;
+    }
     if !check::tree_covers_text(root, text) {
         found.unparsable = true;
     }
     walk::Walk { text, level, found }.node(root, 0);
+}
+
+/// Beyond ASCII the grammar's scanner looks characters up in tables that end before them, so it
+/// gets plain letters in their place, byte for byte: to bash they are nothing but letters either.
+/// No keyword is made of this one alone.
+fn masked(text: &str) -> Vec<u8> {
+    let mask = |byte: u8| if byte.is_ascii() { byte } else { b'z' };
+    text.bytes().map(mask).collect()
 }
 
 /// Parsers hold buffers and tables; one that is made here costs an agent nothing before its first
@@ -153,6 +165,7 @@ fn parse(text: &str) -> Option<tree_sitter::Tree> {
         }
     };
     let options = ParseOptions::new().progress_callback(&mut stop);
-    let mut read = |at: usize, _: Point| &text.as_bytes()[at.min(text.len())..];
+    let bytes = masked(text);
+    let mut read = |at: usize, _: Point| &bytes[at.min(bytes.len())..];
     parser.parse_with_options(&mut read, None, Some(options))
 }

@@ -44,31 +44,50 @@ const OPENERS: [&str; 7] = ["if", "for", "while", "until", "case", "select", "!"
 const MAX_STRUCTURE: usize = 2048;
 const MAX_NESTING: usize = 64;
 
+/// Whether every node starts and ends at a character, so that its text can be taken.
+pub(super) fn splits_no_character(root: Node<'_>, text: &str) -> bool {
+    let mut sound = true;
+    each_leaf(root, |node, _| {
+        let (start, end) = (node.start_byte(), node.end_byte());
+        sound = text.is_char_boundary(start) && text.is_char_boundary(end) && start <= end;
+        sound
+    });
+    sound
+}
+
 /// Whether the leaves of the tree, and only blanks between them, make up the text.
 pub(super) fn tree_covers_text(root: Node<'_>, text: &str) -> bool {
+    let mut end = 0;
+    let all = each_leaf(root, |node, parent| {
+        let start = node.start_byte();
+        let sound = start >= end
+            && !node.is_missing()
+            && gap_is_blank(text, end, start, parent == "string")
+            && leaf_is_sound(node, parent, text);
+        end = node.end_byte();
+        sound
+    });
+    all && gap_is_blank(text, end, text.len(), false)
+}
+
+/// Shows every leaf and the kind of its parent, until one is refused. The parents are kept on the
+/// way, because asking a node for its parent searches the tree from the top.
+fn each_leaf<'t>(root: Node<'t>, mut show: impl FnMut(Node<'t>, &str) -> bool) -> bool {
     let mut cursor = root.walk();
     let mut above = vec!["program"];
-    let mut end = 0;
     loop {
         let node = cursor.node();
         if node.child_count() > 0 && cursor.goto_first_child() {
             above.push(node.kind());
             continue;
         }
-        if node.start_byte() < end || node.is_missing() {
+        if !show(node, above.last().copied().unwrap_or_default()) {
             return false;
         }
-        let parent = above.last().copied().unwrap_or_default();
-        if !gap_is_blank(text, end, node.start_byte(), parent == "string")
-            || !leaf_is_sound(node, parent, text)
-        {
-            return false;
-        }
-        end = node.end_byte();
         while !cursor.goto_next_sibling() {
             above.pop();
             if !cursor.goto_parent() {
-                return gap_is_blank(text, end, text.len(), false);
+                return true;
             }
         }
     }
@@ -98,7 +117,7 @@ fn leaf_is_sound(node: Node<'_>, parent: &str, text: &str) -> bool {
         .is_none_or(|c| " \t\n;&|()".contains(c));
     match node.kind() {
         "comment" => starts_word && !before.ends_with("\\\n"),
-        "word" => !(leaf.starts_with('#') && starts_word) && !unescaped(leaf, METACHARACTERS),
+        "word" => !(unescaped(leaf, METACHARACTERS) || leaf.starts_with('#') && starts_word),
         "regex" | "extglob_pattern" => !leaf.contains(|c| METACHARACTERS.contains(c) || c == '\\'),
         "string_content" => !unescaped(leaf, "$`\""),
         // A here-document is judged where it is walked.
