@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 /// commands still find room.
 const HIGH_WATER: usize = 256 * 1024;
 
-/// Largest batch that is written at once, in bytes, unless one line is larger.
+/// Largest batch that is written at once, in bytes, unless one text is larger.
 const BATCH: usize = 64 * 1024;
 
 /// More waits than a peer may leave unread; the connection ends.
@@ -20,7 +20,7 @@ pub struct OutboxFull {
     limit: usize,
 }
 
-/// A queue of lines, bounded in bytes. Filling it never blocks; a writer empties it from a thread
+/// A queue of texts, bounded in bytes. Filling it never blocks; a writer empties it from a thread
 /// of its own.
 ///
 /// The lock is held for moments only, by the event loop to append and by the writer to take.
@@ -34,7 +34,7 @@ pub struct Outbox {
 
 #[derive(Debug, Default)]
 struct State {
-    lines: VecDeque<String>,
+    texts: VecDeque<String>,
     bytes: usize,
     /// A batch is being written.
     writing: bool,
@@ -42,7 +42,7 @@ struct State {
 }
 
 impl Outbox {
-    /// An empty queue that takes at most `limit` bytes; one single larger line is let through.
+    /// An empty queue that takes at most `limit` bytes; one single larger text is let through.
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Self {
@@ -57,24 +57,24 @@ impl Outbox {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Appends a message, given without its line ending. After the end nothing is taken.
+    /// Appends a text as it stands. After the end nothing is taken.
     ///
     /// # Errors
     /// [`OutboxFull`], and the queue is closed.
-    pub fn push(&self, line: String) -> Result<(), OutboxFull> {
+    pub fn push(&self, text: String) -> Result<(), OutboxFull> {
         let mut state = self.state();
         if state.closed {
             return Ok(());
         }
-        if !state.lines.is_empty() && state.bytes + line.len() > self.limit {
+        if !state.texts.is_empty() && state.bytes + text.len() > self.limit {
             state.closed = true;
             drop(state);
             self.filled.notify_all();
             self.emptied.notify_waiters();
             return Err(OutboxFull { limit: self.limit });
         }
-        state.bytes += line.len() + 1;
-        state.lines.push_back(line);
+        state.bytes += text.len();
+        state.texts.push_back(text);
         drop(state);
         self.filled.notify_all();
         Ok(())
@@ -99,7 +99,7 @@ impl Outbox {
         let mut state = self.state();
         state.writing = false;
         self.filled.notify_all(); // whoever waits for the end of writing
-        while state.lines.is_empty() {
+        while state.texts.is_empty() {
             if state.closed {
                 return None;
             }
@@ -109,12 +109,11 @@ impl Outbox {
                 .unwrap_or_else(PoisonError::into_inner);
         }
         let mut batch = Vec::new();
-        while let Some(line) = state
-            .lines
-            .pop_front_if(|line| batch.is_empty() || batch.len() + line.len() < BATCH)
+        while let Some(text) = state
+            .texts
+            .pop_front_if(|text| batch.is_empty() || batch.len() + text.len() <= BATCH)
         {
-            batch.extend_from_slice(line.as_bytes());
-            batch.push(b'\n');
+            batch.extend_from_slice(text.as_bytes());
         }
         state.bytes -= batch.len();
         state.writing = true;
@@ -135,13 +134,33 @@ impl Outbox {
         self.emptied.notify_waiters();
     }
 
+    /// Appends a line, given without its line ending.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push).
+    pub fn push_line(&self, mut line: String) -> Result<(), OutboxFull> {
+        line.push('\n');
+        self.push(line)
+    }
+
+    /// Resolves once nothing more is taken: the peer is gone, or too slow.
+    pub async fn closed(&self) {
+        loop {
+            let emptied = self.emptied.notified();
+            if self.state().closed {
+                return;
+            }
+            emptied.await;
+        }
+    }
+
     /// Takes nothing more, and waits until everything is written, at most as long as given.
     pub fn finish(&self, patience: Duration) {
         let deadline = Instant::now() + patience;
         let mut state = self.state();
         state.closed = true;
         self.filled.notify_all();
-        while !state.lines.is_empty() || state.writing {
+        while !state.texts.is_empty() || state.writing {
             let Some(left) = deadline.checked_duration_since(Instant::now()) else {
                 return;
             };
@@ -174,25 +193,22 @@ mod tests {
     fn lines_come_out_in_order_and_in_batches() {
         let outbox = Outbox::new(1000);
         for line in ["one", "two"] {
-            outbox.push(line.to_owned()).unwrap();
+            outbox.push_line(line.to_owned()).unwrap();
         }
         assert_eq!(outbox.take(), Some(b"one\ntwo\n".to_vec()));
-        outbox.push("three".to_owned()).unwrap();
+        outbox.push_line("three".to_owned()).unwrap();
         assert_eq!(outbox.take(), Some(b"three\n".to_vec()));
         outbox.finish(Duration::ZERO);
         assert_eq!(outbox.take(), None);
     }
 
     #[test]
-    fn the_bound_counts_bytes_and_lets_one_larger_line_through() {
+    fn the_bound_counts_bytes_and_lets_one_larger_text_through() {
         let outbox = Outbox::new(10);
         outbox.push("x".repeat(50)).unwrap();
         assert!(outbox.push("y".to_owned()).is_err());
         outbox.push("z".to_owned()).unwrap();
-        assert_eq!(
-            outbox.take(),
-            Some(format!("{}\n", "x".repeat(50)).into_bytes())
-        );
+        assert_eq!(outbox.take(), Some("x".repeat(50).into_bytes()));
         assert_eq!(
             outbox.take(),
             None,

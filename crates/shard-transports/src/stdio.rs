@@ -80,21 +80,17 @@ impl Records {
     }
 }
 
-/// Starts to write what `outbox` holds to stdout.
+/// Starts to write what `outbox` holds to `sink`, usually stdout. When it cannot be written any
+/// more, the outbox is closed and takes nothing.
 ///
 /// # Errors
 /// When no thread can be started.
-pub fn write(outbox: Arc<Outbox>) -> io::Result<()> {
+pub fn write(outbox: Arc<Outbox>, mut sink: impl Write + Send + 'static) -> io::Result<()> {
     thread::Builder::new()
-        .name("stdout".to_owned())
+        .name("writer".to_owned())
         .spawn(move || {
-            let mut stdout = io::stdout().lock();
             while let Some(batch) = outbox.take() {
-                if stdout
-                    .write_all(&batch)
-                    .and_then(|()| stdout.flush())
-                    .is_err()
-                {
+                if sink.write_all(&batch).and_then(|()| sink.flush()).is_err() {
                     outbox.give_up();
                     return;
                 }

@@ -1,0 +1,134 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+use clap_complete::Shell;
+use shard_types::{HeadlessPolicy, SessionId};
+
+/// A coding agent that works in your checkout, and asks before it changes things.
+#[derive(Debug, Parser)]
+#[command(name = "shard", version, about, arg_required_else_help = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Carry out one prompt and print the answer.
+    Run(RunArgs),
+    /// Serve an agent on stdin and stdout, one JSON message a line.
+    Agent(AgentArgs),
+    /// See and change the configuration.
+    Config(ConfigArgs),
+    /// Say what is set up, what is wrong, and what to do about it.
+    Doctor(DoctorArgs),
+    /// Print or write the JSON Schemas of all messages and of the configuration.
+    Schema(SchemaArgs),
+    /// Print completions for a shell.
+    Completions(CompletionsArgs),
+}
+
+/// What every agent can be told.
+#[derive(Debug, clap::Args)]
+pub(crate) struct AgentOptions {
+    /// The folder to work in [default: the session's, or the current one].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// The model, as provider/model.
+    #[arg(long)]
+    pub(crate) model: Option<String>,
+    /// The mode.
+    #[arg(long)]
+    pub(crate) mode: Option<String>,
+    /// Go on with this session.
+    #[arg(long, value_name = "ID", conflicts_with = "continue_session")]
+    pub(crate) session: Option<SessionId>,
+    /// Go on with the latest session of this folder.
+    #[arg(long = "continue")]
+    pub(crate) continue_session: bool,
+    /// Exactly these tools, separated by commas.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) tools: Option<Vec<String>>,
+    /// What happens to questions that nobody answers.
+    #[arg(long, value_name = "POLICY", value_parser = headless_policy)]
+    pub(crate) headless_policy: Option<HeadlessPolicy>,
+    /// Let what the project brings count: its allow rules and instructions.
+    #[arg(long)]
+    pub(crate) trust_project: bool,
+    /// Do not read AGENTS.md files.
+    #[arg(long)]
+    pub(crate) no_agents_md: bool,
+}
+
+fn headless_policy(raw: &str) -> Result<HeadlessPolicy, String> {
+    serde_json::from_value(raw.into())
+        .map_err(|_| "it is one of deny, allow_if_rule_matches, queue".to_owned())
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct RunArgs {
+    /// What to do; one line is read from stdin if left out.
+    pub(crate) text: Option<String>,
+    /// Print the raw events, one JSON message a line.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) agent: AgentOptions,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct AgentArgs {
+    #[command(flatten)]
+    pub(crate) agent: AgentOptions,
+    /// What to call the agent in logs.
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ConfigArgs {
+    #[command(subcommand)]
+    pub(crate) command: ConfigCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Print where the configuration is.
+    Path,
+    /// Print the configuration in force, without secrets.
+    Show,
+    /// Write a configuration to start from.
+    Init,
+    /// Say what is wrong with the configuration.
+    Check,
+    /// Use what was found on this machine: a key in the environment, or a local server.
+    Use {
+        /// What to use, as `shard doctor` names it.
+        name: String,
+        /// The model to begin with; the server's first if left out.
+        #[arg(long)]
+        model: Option<String>,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct DoctorArgs {
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct SchemaArgs {
+    /// Write one file each into this folder instead of printing.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell.
+    pub(crate) shell: Shell,
+}

@@ -1,0 +1,81 @@
+//! One file a command.
+
+pub(crate) mod agent;
+pub(crate) mod completions;
+pub(crate) mod config;
+pub(crate) mod doctor;
+pub(crate) mod run;
+pub(crate) mod schema;
+
+use std::future::Future;
+
+use anyhow::Context;
+use shard_config::{Config, Loaded};
+use shard_core::agent::Responder;
+use shard_core::boot::{Boot, SessionChoice};
+
+use crate::args::AgentOptions;
+use crate::failure::{Failure, say};
+use crate::places::Places;
+
+/// Runs a future on a runtime of one thread, which is all that an agent needs.
+fn block_on<T>(future: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    runtime
+        .context("cannot start the runtime")?
+        .block_on(future)
+}
+
+/// Reads the configuration; what is only a warning is said.
+fn load_config(places: &Places) -> Result<Config, Failure> {
+    let Loaded {
+        config, warnings, ..
+    } = shard_config::load(&places.config)?;
+    for warning in warnings {
+        say(&format!("warning: {warning}"));
+    }
+    Ok(config)
+}
+
+impl AgentOptions {
+    fn boot(self, places: Places, config: Config, responder: Responder) -> Boot {
+        let session = match self.session {
+            Some(id) => SessionChoice::Id(id),
+            None if self.continue_session => SessionChoice::Continue,
+            None => SessionChoice::New,
+        };
+        Boot {
+            cwd: self.cwd.map(|cwd| places.current_dir.join(cwd)),
+            current_dir: places.current_dir,
+            config,
+            config_path: places.config,
+            state_home: places.state_home,
+            home: places.home,
+            environment: places.environment,
+            session,
+            model: self.model,
+            mode: self.mode,
+            tools: self.tools,
+            headless_policy: self.headless_policy,
+            trust_project: self.trust_project,
+            responder,
+        }
+    }
+}
+
+/// Resolves when the process is asked to end.
+async fn asked_to_end() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut term), Ok(mut hup)) = (
+        signal(SignalKind::terminate()),
+        signal(SignalKind::hangup()),
+    ) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = term.recv() => {}
+        _ = hup.recv() => {}
+    }
+}

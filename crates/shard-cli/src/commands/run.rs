@@ -1,0 +1,187 @@
+//! `shard run`: one prompt, from a terminal or in a pipe.
+//!
+//! The answer goes to stdout, everything about it to stderr. With `--json` stdout carries the raw
+//! events instead.
+
+mod asker;
+mod printer;
+
+use std::io::{BufRead, IsTerminal};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use serde_json::json;
+use shard_contracts::EventBus;
+use shard_core::agent::{AgentHandle, Responder};
+use shard_core::boot::Booted;
+use shard_protocol::AgentCommand;
+use shard_transports::{Outbox, stdio};
+use shard_types::event::TurnEndReason;
+use tokio::sync::mpsc;
+
+use self::asker::Asker;
+use self::printer::{Printer, Progress, Style};
+use super::{asked_to_end, block_on, load_config};
+use crate::args::RunArgs;
+use crate::failure::{FAILED, Failure, say};
+use crate::places::Places;
+
+/// How much may wait for a reader of stdout before the run is given up, in bytes. A slow reader
+/// slows the model down long before.
+const UNREAD: usize = 8 * 1024 * 1024;
+
+/// Questions that wait to be put; a turn asks one at a time.
+const QUESTIONS: usize = 16;
+
+/// How long the session may take to end.
+const END: Duration = Duration::from_secs(4);
+
+pub(crate) fn run(args: RunArgs) -> Result<(), Failure> {
+    let places = Places::find()?;
+    let config = load_config(&places)?;
+    let interactive = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    let responder = if interactive {
+        Responder::Peer
+    } else {
+        Responder::Nobody
+    };
+    block_on(async move {
+        let booted = args
+            .agent
+            .boot(places, config, responder)
+            .assemble()
+            .await?;
+        if booted.demo {
+            say(DEMO);
+        }
+        let text = match args.text {
+            Some(text) => text,
+            None => read_line(interactive)?,
+        };
+        let style = if args.json { Style::Json } else { Style::Text };
+        carry_out(booted, text, style, interactive).await
+    })
+}
+
+/// What a newcomer without a configuration is told.
+const DEMO: &str = "shard: no model is configured, so the built-in demo answers; it is no language model. \
+                    `shard doctor` shows what could be used instead";
+
+/// One line from stdin.
+fn read_line(interactive: bool) -> Result<String, Failure> {
+    if interactive {
+        eprint_prompt();
+    }
+    let mut line = String::new();
+    let length = std::io::stdin()
+        .lock()
+        .read_line(&mut line)
+        .context("cannot read the prompt from stdin")?;
+    if length == 0 {
+        return Err(Failure::usage(
+            "there is nothing to do; give a text, as in: shard run \"explain this repository\"",
+        ));
+    }
+    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+#[expect(
+    clippy::print_stderr,
+    reason = "the mark that invites a person to type"
+)]
+fn eprint_prompt() {
+    eprint!("> ");
+}
+
+async fn carry_out(
+    booted: Booted,
+    text: String,
+    style: Style,
+    interactive: bool,
+) -> Result<(), Failure> {
+    let Booted {
+        session,
+        handle,
+        bus,
+        diagnostics,
+        model,
+        ..
+    } = booted;
+    diagnostics
+        .iter()
+        .for_each(|diagnostic| say(&format!("shard: {diagnostic}")));
+    let (out, err) = (Arc::new(Outbox::new(UNREAD)), Arc::new(Outbox::new(UNREAD)));
+    stdio::write(Arc::clone(&out), std::io::stdout())?;
+    stdio::write(Arc::clone(&err), std::io::stderr())?;
+    let (questions, asked) = mpsc::channel(QUESTIONS);
+    let printer = Arc::new(Printer::new(
+        style,
+        Arc::clone(&out),
+        Arc::clone(&err),
+        questions,
+    ));
+    bus.subscribe(Arc::clone(&printer) as _);
+    tracing::debug!(model = model.id(), "running");
+    tokio::spawn(session.run());
+    if interactive {
+        tokio::spawn(Asker::new(handle.clone(), Arc::clone(&err))?.run(asked));
+    }
+    let outcome = follow(&handle, &printer, &out, text).await;
+    _ = tokio::time::timeout(END, handle.close()).await;
+    printer.end_line();
+    out.finish(Duration::from_secs(5));
+    err.finish(Duration::from_secs(1));
+    outcome
+}
+
+/// Sends the prompt and waits until the agent has come to rest.
+async fn follow(
+    handle: &AgentHandle,
+    printer: &Printer,
+    out: &Outbox,
+    text: String,
+) -> Result<(), Failure> {
+    let prompt = AgentCommand::parse("prompt", &json!({ "message": text }).to_string());
+    let prompt = prompt.context("`prompt` is a command")??;
+    handle.request(prompt).await.map_err(|error| Failure {
+        code: FAILED,
+        message: error.message,
+    })?;
+    let mut progress = printer.progress();
+    let mut interrupts = 0;
+    loop {
+        let rested = async {
+            progress
+                .wait_for(|progress| matches!(progress, Progress::Ended(_)))
+                .await
+                .map(|p| *p)
+        };
+        tokio::select! {
+            ended = rested => {
+                let well = matches!(ended, Ok(Progress::Ended(TurnEndReason::Done)));
+                // Why a turn ended badly was said when it happened.
+                return if well { Ok(()) } else { Err(Failure::silent(FAILED)) };
+            }
+            () = out.closed() => return Err(Failure::silent(FAILED)), // nobody reads the answer
+            () = asked_to_end() => return Err(Failure::silent(FAILED)),
+            _ = tokio::signal::ctrl_c() => {
+                interrupts += 1;
+                if interrupts > 1 {
+                    return Err(Failure::silent(130));
+                }
+                abort(handle);
+            }
+        }
+    }
+}
+
+/// Aborts without waiting, so that a second Ctrl-C is heard.
+fn abort(handle: &AgentHandle) {
+    let handle = handle.clone();
+    tokio::spawn(async move {
+        handle
+            .request(AgentCommand::Abort(shard_protocol::Abort {}))
+            .await
+    });
+}

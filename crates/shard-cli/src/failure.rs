@@ -1,0 +1,71 @@
+//! How a command fails.
+
+use std::fmt::Display;
+
+/// The command was used wrongly.
+pub(crate) const USAGE: i32 = 2;
+/// It failed.
+pub(crate) const FAILED: i32 = 1;
+
+/// A failure as a person and a script see it: one line that says what to do, and an exit code.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) code: i32,
+    pub(crate) message: String,
+}
+
+impl Failure {
+    /// Everything has been said already.
+    pub(crate) fn silent(code: i32) -> Self {
+        Self {
+            code,
+            message: String::new(),
+        }
+    }
+
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self {
+            code: USAGE,
+            message: message.into(),
+        }
+    }
+
+    pub(crate) fn print(&self) {
+        if !self.message.is_empty() {
+            say(&format!("shard: {}", self.message.replace('\n', " ")));
+        }
+    }
+}
+
+impl<E: Display> From<E> for Failure {
+    fn from(error: E) -> Self {
+        // With the causes, as `anyhow` prints them in one line.
+        Self {
+            code: FAILED,
+            message: format!("{error:#}"),
+        }
+    }
+}
+
+/// Says something to the person, apart from the command's output.
+#[expect(
+    clippy::print_stderr,
+    reason = "this is the place where the person is spoken to"
+)]
+pub(crate) fn say(line: &str) {
+    eprintln!("{line}");
+}
+
+/// Prints a command's output.
+///
+/// # Errors
+/// When nobody reads it.
+pub(crate) fn print(text: &str) -> std::io::Result<()> {
+    use std::io::Write;
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    if !text.ends_with('\n') {
+        out.write_all(b"\n")?;
+    }
+    out.flush()
+}
