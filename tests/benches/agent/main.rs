@@ -61,11 +61,6 @@ async fn measure() -> Result<Table> {
         .times("a bash round: reply over to next request", &round.gap)
         .aim("bare bash + 2.5 ms")
         .beside(round.gap.median(), bare);
-    let idle = memory::idle()?;
-    table
-        .line("an idle agent: memory (PSS)", &idle.shown())
-        .aim("5 MB")
-        .note(idle.source);
-    table.line("an idle agent: threads", &idle.threads.to_string());
+    memory::idle()?.report(&mut table);
     Ok(table)
 }

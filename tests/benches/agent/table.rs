@@ -49,11 +49,6 @@ impl Line {
         let ratio = time.as_secs_f64() / bare.as_secs_f64();
         self.columns[4] = format!("+{more}, x{ratio:.1}");
     }
-
-    /// Says something else in the last column.
-    pub(crate) fn note(&mut self, note: &str) {
-        note.clone_into(&mut self.columns[4]);
-    }
 }
 
 impl fmt::Display for Table {
