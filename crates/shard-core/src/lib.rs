@@ -17,6 +17,6 @@ pub mod modes;
 pub mod paths;
 mod prompt;
 pub mod provider;
-mod rule_files;
+pub mod rule_files;
 pub mod tools;
 mod turn;

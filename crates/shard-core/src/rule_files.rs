@@ -11,16 +11,22 @@ use shard_config::{Permissions, RuleEntry, parse_rules};
 use crate::gate::RuleLayer;
 
 /// Where rules are looked for.
-pub(crate) struct RuleSources<'a> {
-    pub(crate) cwd: &'a Path,
-    pub(crate) state_home: &'a Path,
-    pub(crate) config_path: &'a Path,
-    pub(crate) permissions: &'a Permissions,
-    pub(crate) trust_project: bool,
+pub struct RuleSources<'a> {
+    /// The folder that the agent works in.
+    pub cwd: &'a Path,
+    /// Shard's state folder; the user's rule files are in `rules/` there.
+    pub state_home: &'a Path,
+    /// The configuration's file.
+    pub config_path: &'a Path,
+    /// What the configuration says.
+    pub permissions: &'a Permissions,
+    /// Whether the project's allow rules count.
+    pub trust_project: bool,
 }
 
 /// Every layer of rules, nearest first, and what was wrong with the files.
-pub(crate) fn load(sources: &RuleSources<'_>) -> (Vec<RuleLayer>, Vec<String>) {
+#[must_use]
+pub fn load(sources: &RuleSources<'_>) -> (Vec<RuleLayer>, Vec<String>) {
     let mut problems = Vec::new();
     let mut layers = Vec::new();
     for folder in project_folders(sources.cwd) {
