@@ -91,9 +91,12 @@ fn found(name: &str, success: bool, stdout: &str, stderr: &str) -> Option<String
     }
 }
 
+/// The header of a module may point to private parts: it is for those who read the code.
+const DOCUMENTATION: &str = "-Dwarnings -Arustdoc::private_intra_doc_links";
+
 fn documentation() -> Result<()> {
     let mut command = program::cargo(&["doc", "--workspace", "--no-deps", "--locked"]);
-    program::run(command.env("RUSTDOCFLAGS", "-Dwarnings"))
+    program::run(command.env("RUSTDOCFLAGS", DOCUMENTATION))
 }
 
 #[cfg(test)]
