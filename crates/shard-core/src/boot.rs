@@ -146,8 +146,7 @@ impl Boot {
             folder.join(format!("{session_id}.grants.json")),
             &output_dir,
         );
-        let mut host =
-            ExtensionHost::new(Arc::clone(&bus), Arc::new(SessionUi::new(handle.clone())));
+        let mut host = ExtensionHost::new(Arc::clone(&bus), Arc::new(SessionUi::new(&handle)));
         host.install(&bundled::Tools(self.builtin_tools())).await;
         host.install(&bundled::Modes).await;
         host.install(&bundled::Gatekeeper(Arc::new(gate))).await;

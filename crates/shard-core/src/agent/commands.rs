@@ -255,13 +255,15 @@ impl AgentSession {
     /// Looks the model up, which may ask a server; the session goes on meanwhile.
     fn set_model(&self, wish: SetModel, reply: Reply) {
         let catalog = self.settings.catalog.clone();
-        let wishes = self.handle.wishes.clone();
+        let wishes = self.wishes.clone();
         tokio::spawn(async move {
             let found = catalog
                 .find(&wish.model)
                 .await
                 .map_err(|error| error.to_string());
-            _ = wishes.send(Wish::ModelFound { found, reply }).await;
+            if let Some(wishes) = wishes.upgrade() {
+                _ = wishes.send(Wish::ModelFound { found, reply }).await;
+            }
         });
     }
 

@@ -183,24 +183,29 @@ impl AgentHandle {
 /// Dialogs through a session. Made before the session, as its capabilities need it.
 #[derive(Clone)]
 pub struct SessionUi {
-    handle: AgentHandle,
+    /// Weak: a capability that can ask is no reason for a session to live.
+    wishes: mpsc::WeakSender<Wish>,
 }
 
 impl SessionUi {
     /// Dialogs of the session that this handle belongs to.
     #[must_use]
-    pub fn new(handle: AgentHandle) -> Self {
-        Self { handle }
+    pub fn new(handle: &AgentHandle) -> Self {
+        Self::over(handle.wishes.downgrade())
+    }
+
+    pub(super) fn over(wishes: mpsc::WeakSender<Wish>) -> Self {
+        Self { wishes }
     }
 }
 
 impl Ui for SessionUi {
     fn ask(&self, dialog: Dialog) -> BoxFuture<'static, Option<UiValue>> {
-        let wishes = self.handle.wishes.clone();
+        let wishes = self.wishes.upgrade();
         Box::pin(async move {
             let notice = dialog.kind == UiKind::Notify;
             let (answer, answered) = oneshot::channel();
-            wishes.send(Wish::Dialog { dialog, answer }).await.ok()?;
+            wishes?.send(Wish::Dialog { dialog, answer }).await.ok()?;
             if notice {
                 None
             } else {

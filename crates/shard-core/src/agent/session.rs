@@ -12,7 +12,7 @@ use shard_types::{
     AgentStatus, Checkpoint, ContentBlock, EntryBody, ErrorCode, MessageDetails, Role, TurnId,
     Usage,
 };
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -81,7 +81,8 @@ pub struct AgentSession {
     pub(super) settings: Arc<Settings>,
     pub(super) bus: Arc<Bus>,
     inbox: Inbox,
-    pub(super) handle: AgentHandle,
+    /// Weak, so that the session ends with the last handle.
+    pub(super) wishes: mpsc::WeakSender<Wish>,
     pub(super) store: Store,
     pub(super) conversation: Conversation,
     pub(super) queue: Queue,
@@ -131,7 +132,7 @@ impl AgentSession {
             settings: Arc::new(settings),
             bus,
             inbox: channel.inbox,
-            handle: channel.handle,
+            wishes: channel.handle.wishes.downgrade(),
             store: Store::new(file),
             conversation: Conversation::default(),
             queue: Queue::default(),
@@ -342,7 +343,7 @@ impl AgentSession {
         let link = TurnLink::new(self.inbox.turn_sender.clone(), Arc::clone(&self.bus));
         let settings = TurnSettings {
             agent: Arc::clone(&self.settings),
-            ui: Arc::new(super::SessionUi::new(self.handle.clone())),
+            ui: Arc::new(super::SessionUi::over(self.wishes.clone())),
             cancel: cancel.clone(),
         };
         self.turn = Some(RunningTurn {
