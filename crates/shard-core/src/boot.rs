@@ -16,6 +16,7 @@ use crate::agent::{AgentHandle, AgentSession, Channel, Responder, SessionUi, Set
 use crate::bundled;
 use crate::bus::Bus;
 use crate::catalog::{Catalog, CatalogError, Selection};
+use crate::context_files::{self, ContextSources};
 use crate::gate::{Gate, GateSettings};
 use crate::host::{ExtensionHost, Snapshot};
 use crate::keys;
@@ -60,8 +61,10 @@ pub struct Boot {
     pub tools: Option<Vec<String>>,
     /// Over what the configuration says.
     pub headless_policy: Option<HeadlessPolicy>,
-    /// Whether the project's own allow rules count.
+    /// Whether the project's own allow rules and instructions count.
     pub trust_project: bool,
+    /// Whether `AGENTS.md` files are read beside `SHARD.md`.
+    pub agents_md: bool,
     /// Who answers questions.
     pub responder: Responder,
 }
@@ -158,7 +161,15 @@ impl Boot {
         self.restrict_tools(&mut capabilities)?;
         let catalog = Catalog::new(capabilities.providers.clone());
         let model = self.choose_model(&catalog, found.loaded.as_ref()).await?;
+        let (context, told) = context_files::load(&ContextSources {
+            cwd: &cwd,
+            config_dir: self.config_dir(),
+            trust_project: self.trust_project,
+            agents_md: self.agents_md,
+        });
+        diagnostics.extend(told);
         let settings = Settings {
+            context,
             mode: self.choose_mode(&capabilities, found.loaded.as_ref())?,
             capabilities,
             catalog,
@@ -185,6 +196,10 @@ impl Boot {
             demo: self.config.providers.is_empty(),
             diagnostics,
         })
+    }
+
+    fn config_dir(&self) -> &Path {
+        self.config_path.parent().unwrap_or(Path::new("/"))
     }
 
     fn find_session(&self, folder: &Path) -> Result<Found, BootError> {

@@ -37,8 +37,10 @@ pub(crate) fn assemble(entries: &[SessionEntry]) -> Vec<Message> {
             Role::Assistant => answers(&content, &results),
             Role::User => Vec::new(),
         };
-        push(&mut history, entry.id.clone(), details.role, content);
-        push(&mut history, entry.id.clone(), Role::User, answers);
+        // What is left out takes the results of its calls along.
+        if push(&mut history, entry.id.clone(), details.role, content) {
+            push(&mut history, entry.id.clone(), Role::User, answers);
+        }
     }
     history
 }
@@ -109,10 +111,10 @@ pub(crate) fn result_block(details: &ToolResultDetails) -> ContentBlock {
 }
 
 /// Appends to the history, joining what has the same speaker. A message of the assistant before
-/// any of the user's, or one that holds nothing but thoughts, is left out.
-fn push(history: &mut Vec<Message>, id: EntryId, role: Role, content: Vec<ContentBlock>) {
+/// any of the user's, or one that holds nothing but thoughts, is left out; then this is false.
+fn push(history: &mut Vec<Message>, id: EntryId, role: Role, content: Vec<ContentBlock>) -> bool {
     if content.iter().all(is_thinking) || (history.is_empty() && role == Role::Assistant) {
-        return;
+        return false;
     }
     match history.last_mut() {
         Some(last) if last.role == role => last.content.extend(content),
@@ -123,6 +125,7 @@ fn push(history: &mut Vec<Message>, id: EntryId, role: Role, content: Vec<Conten
             partial: false,
         }),
     }
+    true
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use shard_protocol::{
     SetMode, SetModel, Steer, StreamingBehavior, UiResponse,
 };
 use shard_types::event::{
-    Effective, ModeChanged, ModelChanged, PermissionResolved, QueuedKind, UiResolved,
+    Effective, ModeChanged, ModelChanged, PermissionResolved, QueuedKind, QueuedPrompt, UiResolved,
 };
 use shard_types::{Checkpoint, ChoiceIntent, EntryId, ErrorCode, Image, PermissionDecision};
 
@@ -18,7 +18,7 @@ use super::queue::{Accepted, KeyUse};
 use super::session::AgentSession;
 use crate::catalog::Selection;
 
-type Outcome = Result<Value, ErrorBody>;
+pub(super) type Outcome = Result<Value, ErrorBody>;
 
 fn data(value: impl Serialize) -> Outcome {
     serde_json::to_value(value)
@@ -69,32 +69,30 @@ impl AgentSession {
     }
 
     fn take_prompt(&mut self, incoming: Incoming, reply: Reply) {
-        match self.accept(incoming) {
-            Ok(accepted) => {
-                let syncing = self.store.sync();
-                self.start_next_turn();
-                tokio::spawn(async move {
-                    // Accepted means on the disk: only then its sender may forget it.
-                    let synced = syncing.await.map_err(|error| error.to_string());
-                    reply(
-                        match synced.and_then(|synced| synced.map_err(|error| error.to_string())) {
-                            Ok(()) => data(AcceptedData {
-                                message_id: Some(accepted),
-                                duplicate: false,
-                            }),
-                            Err(error) => Err(refuse(ErrorCode::InternalError, error)),
-                        },
-                    );
-                });
-            }
-            Err(Refusal::Duplicate(message_id)) => {
-                reply(data(AcceptedData {
-                    message_id: Some(message_id),
-                    duplicate: true,
-                }));
-            }
-            Err(Refusal::Error(error)) => reply(Err(error)),
+        let (message_id, duplicate) = match self.accept(incoming) {
+            Ok(accepted) => (accepted, false),
+            Err(Refusal::Duplicate(earlier)) => (earlier, true),
+            Err(Refusal::Error(error)) => return reply(Err(error)),
+        };
+        // Accepted means on the disk: only then its sender may forget it. That holds for the one
+        // who sends it again just as well.
+        let syncing = self.store.sync();
+        if !duplicate {
+            self.start_next_turn();
+            self.queue_changed();
         }
+        tokio::spawn(async move {
+            let synced = syncing.await.map_err(|error| error.to_string());
+            reply(
+                match synced.and_then(|synced| synced.map_err(|error| error.to_string())) {
+                    Ok(()) => data(AcceptedData {
+                        message_id: Some(message_id),
+                        duplicate,
+                    }),
+                    Err(error) => Err(refuse(ErrorCode::InternalError, error)),
+                },
+            );
+        });
     }
 
     /// Checks a prompt and puts it on the queue, on file first.
@@ -153,9 +151,6 @@ impl AgentSession {
         written.map_err(|error| refuse(error.code(), error.to_string()))?;
         let message_id = accepted.message_id.clone();
         self.queue.push(accepted);
-        if self.turn.is_some() {
-            self.queue_changed();
-        }
         Ok(message_id)
     }
 
@@ -163,24 +158,33 @@ impl AgentSession {
     /// `turn_end`.
     fn abort(&mut self, reply: Reply) {
         self.leave_error();
+        let outcome = self
+            .clear_queue()
+            .and_then(|cleared| data(Aborted { cleared }));
+        if self.turn.is_none() {
+            return reply(outcome);
+        }
+        // A turn can be ended whether or not that can be written down.
+        if let Err(error) = &outcome {
+            self.fail_turn(&error.message);
+        }
+        self.aborting.push((reply, outcome));
+        self.abort_turn();
+    }
+
+    fn clear_queue(&mut self) -> Result<Vec<QueuedPrompt>, ErrorBody> {
         let (message_ids, cleared) = self.queue.all();
         if !message_ids.is_empty() {
-            let cleared = Checkpoint::PromptsCleared {
+            let mark = Checkpoint::PromptsCleared {
                 message_ids: message_ids.clone(),
             };
-            if let Err(error) = self.store.checkpoint(cleared) {
-                return reply(Err(refuse(error.code(), error.to_string())));
-            }
+            self.store
+                .checkpoint(mark)
+                .map_err(|error| refuse(error.code(), error.to_string()))?;
             message_ids.iter().for_each(|id| self.queue.forget(id));
             self.queue_changed();
         }
-        match data(Aborted { cleared }) {
-            Ok(data) if self.turn.is_some() => {
-                self.aborting.push((reply, data));
-                self.abort_turn();
-            }
-            outcome => reply(outcome),
-        }
+        Ok(cleared)
     }
 
     fn list_modes(&self) -> Outcome {

@@ -54,6 +54,11 @@ impl Conversation {
             .collect()
     }
 
+    /// Whether this call still needs a result.
+    pub(super) fn is_open(&self, id: &str) -> bool {
+        self.open_calls.iter().any(|open| open == id)
+    }
+
     /// Whether a call of this id was ever made.
     pub(super) fn knows_call(&self, id: &str) -> bool {
         self.call_ids.contains(id)

@@ -60,8 +60,8 @@ impl Draft {
         self.blocks.is_empty()
     }
 
-    /// Takes in a piece; gives the delta to show, if there is one. A call whose id is `taken` in the
-    /// conversation gets another one.
+    /// Takes in a piece; gives the delta to show, if there is one. A call without an id, or
+    /// whose id is `taken` in the conversation, gets another one.
     pub(super) fn push(
         &mut self,
         event: ProviderEvent,
@@ -101,7 +101,7 @@ impl Draft {
                 None
             }
             ProviderEvent::ToolCall { block, id, name } => {
-                let id = if taken(&id) || self.has_call(&id) {
+                let id = if id.is_empty() || taken(&id) || self.has_call(&id) {
                     fresh_call_id()
                 } else {
                     id
@@ -196,7 +196,12 @@ impl Draft {
     /// The whole message. When its end was `cut` off, the arguments of a call that was last may be
     /// incomplete, however whole they look.
     pub(super) fn finish(&self, cut: bool) -> Finished {
-        let content = self.blocks.iter().map(|block| self.block(block)).collect();
+        let blank = |block: &Block| matches!(block, Block::Text(text) if text.trim().is_empty());
+        let content = if self.blocks.iter().all(blank) {
+            Vec::new()
+        } else {
+            self.blocks.iter().map(|block| self.block(block)).collect()
+        };
         let last = self.blocks.len().saturating_sub(1);
         let calls = self
             .blocks

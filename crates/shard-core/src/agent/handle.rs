@@ -1,7 +1,9 @@
 //! How others reach a session: the handle, and the messages behind it.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
-use shard_contracts::{Ask, BoxFuture, Dialog, ProviderEvent, ProviderRequest, Ui};
+use shard_contracts::{Ask, BoxFuture, Dialog, Mode, ProviderEvent, ProviderRequest, Ui};
 use shard_protocol::{AgentCommand, ErrorBody};
 use shard_types::event::{AllowedBy, ToolResult, TurnEndReason, UiKind, UiValue};
 use shard_types::{ErrorCode, PermissionDecision, RenderDescriptor};
@@ -39,7 +41,8 @@ pub(super) enum Wish {
     },
 }
 
-/// What a turn asks of its session.
+/// What a turn asks of its session. A request that is dropped without its answer tells the turn
+/// that it is over.
 pub(crate) enum TurnRequest {
     /// What next? Delivers what steers wait.
     Plan { answer: oneshot::Sender<Plan> },
@@ -50,7 +53,7 @@ pub(crate) enum TurnRequest {
     /// The answer is whole: what came of it?
     Finish {
         cut: bool,
-        answer: oneshot::Sender<Result<Finished, String>>,
+        answer: oneshot::Sender<Finished>,
     },
     /// May this call run? Only for those that the gate leaves to a person.
     Ask {
@@ -62,14 +65,14 @@ pub(crate) enum TurnRequest {
     /// A call starts.
     ToolStarted {
         call: StartedCall,
-        answer: oneshot::Sender<Result<(), String>>,
+        answer: oneshot::Sender<()>,
     },
     /// A tool prints.
     ToolProgress { tool_call_id: String, text: String },
     /// A call is answered.
     ToolDone {
         result: ToolResult,
-        answer: oneshot::Sender<Result<(), String>>,
+        answer: oneshot::Sender<()>,
     },
     /// Something to tell the clients, apart from the turn's course.
     Complain { code: ErrorCode, message: String },
@@ -80,6 +83,8 @@ pub(crate) enum Plan {
     /// Call the provider.
     Call {
         selection: Selection,
+        /// The mode that the answer's calls are judged in.
+        mode: Arc<dyn Mode>,
         request: Box<ProviderRequest>,
     },
     /// End.

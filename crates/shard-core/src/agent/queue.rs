@@ -63,6 +63,8 @@ pub(super) enum KeyUse {
 pub(super) struct Queue {
     waiting: VecDeque<Accepted>,
     keys: VecDeque<UsedKey>,
+    /// What clients know to wait.
+    told: Vec<EntryId>,
 }
 
 impl Queue {
@@ -117,6 +119,16 @@ impl Queue {
             .filter(|prompt| prompt.kind == QueuedKind::Steer)
             .cloned()
             .collect()
+    }
+
+    /// All that waits, as clients see it, if they were told something else last.
+    pub(super) fn news(&mut self) -> Option<Vec<QueuedPrompt>> {
+        let waiting = self.waiting.iter().map(|prompt| &prompt.message_id);
+        if waiting.clone().eq(&self.told) {
+            return None;
+        }
+        self.told = waiting.cloned().collect();
+        Some(self.shown())
     }
 
     /// As clients see it, without pictures.

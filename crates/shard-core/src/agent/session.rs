@@ -6,8 +6,7 @@ use shard_contracts::{EventBus, Mode};
 use shard_protocol::PROTOCOL_VERSION;
 use shard_session::{Damage, Loaded, SessionFile};
 use shard_types::event::{
-    AgentEvent, Error, Hello, QueueChanged, QueuedKind, Status, Sync, TurnEnd, TurnEndReason,
-    TurnStart,
+    AgentEvent, Error, Hello, QueueChanged, Status, Sync, TurnEnd, TurnEndReason, TurnStart,
 };
 use shard_types::{
     AgentStatus, Checkpoint, ContentBlock, EntryBody, ErrorCode, MessageDetails, Role, TurnId,
@@ -19,6 +18,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::asks::Asks;
+use super::commands::Outcome;
 use super::conversation::Conversation;
 use super::draft::Draft;
 use super::handle::{AgentHandle, Inbox, Reply, Wish, channel};
@@ -51,6 +51,10 @@ pub(super) struct RunningTurn {
     cut_off: Option<Instant>,
     pub(super) usage: Option<Usage>,
     pub(super) rounds: u32,
+    /// Something has come that the model has not read: words of a person, or results.
+    pub(super) unread: bool,
+    /// A row of it could not be written.
+    failed: bool,
     /// The answer that has come so far.
     pub(super) draft: Option<Draft>,
     /// The model of the provider call that runs.
@@ -60,6 +64,15 @@ pub(super) struct RunningTurn {
 impl RunningTurn {
     pub(super) fn is_cancelled(&self) -> bool {
         self.cancel.is_cancelled()
+    }
+
+    /// What the provider call behind this draft took.
+    pub(super) fn usage_of(&self, draft: &Draft) -> Option<Usage> {
+        let usage = draft.usage.clone()?;
+        Some(match &self.selection {
+            Some(selection) => selection.priced(usage),
+            None => usage,
+        })
     }
 }
 
@@ -76,9 +89,13 @@ pub struct AgentSession {
     pub(super) mode: Arc<dyn Mode>,
     pub(super) model: Selection,
     status: AgentStatus,
+    /// Clients were told more about the status than its name.
+    detailed: bool,
     pub(super) turn: Option<RunningTurn>,
-    /// Clients that wait for an abort, and what it cleared.
-    pub(super) aborting: Vec<(Reply, serde_json::Value)>,
+    /// Clients that wait for an abort, and what they will hear.
+    pub(super) aborting: Vec<(Reply, Outcome)>,
+    /// No turn starts any more.
+    ending: bool,
     closing: Vec<oneshot::Sender<()>>,
     damage: Vec<Damage>,
 }
@@ -120,8 +137,10 @@ impl AgentSession {
             queue: Queue::default(),
             asks: Asks::default(),
             status: AgentStatus::Idle,
+            detailed: false,
             turn: None,
             aborting: Vec::new(),
+            ending: false,
             closing: Vec::new(),
             damage: Vec::new(),
         };
@@ -164,8 +183,11 @@ impl AgentSession {
     /// first.
     pub async fn run(mut self) {
         self.bus.publish(&Self::hello().into());
-        self.answer_open_calls("the agent ended");
+        let recorded = self.record_interrupted("the agent ended");
         self.publish_sync();
+        if let Err(error) = recorded {
+            self.complain(ErrorCode::InternalError, error);
+        }
         for Damage { line } in std::mem::take(&mut self.damage) {
             let message = format!(
                 "line {line} of the session file is damaged and was skipped; it is kept in the file"
@@ -226,7 +248,9 @@ impl AgentSession {
 
     /// Ends the turn, and puts everything on the disk.
     async fn wind_down(mut self) {
+        self.ending = true;
         self.abort_turn();
+        self.close_asks("aborted");
         while self.turn.is_some() {
             // Commands are no longer taken; what the turn still says is.
             let cut_off = self.turn.as_ref().and_then(|turn| turn.cut_off);
@@ -250,13 +274,23 @@ impl AgentSession {
 
     /// Says what the agent is doing, if that changed.
     pub(super) fn set_status(&mut self, status: AgentStatus) {
-        if self.status != status {
+        if self.status != status || self.detailed {
             self.status = status;
+            self.detailed = false;
             self.publish(Status {
                 status,
                 detail: None,
             });
         }
+    }
+
+    /// Says more about the present status, until the next one.
+    pub(super) fn show_detail(&mut self, detail: String) {
+        self.detailed = true;
+        self.publish(Status {
+            status: self.status,
+            detail: Some(detail),
+        });
     }
 
     /// The status that follows from a running turn and its questions.
@@ -273,13 +307,15 @@ impl AgentSession {
         }
     }
 
-    pub(super) fn queue_changed(&self) {
-        self.publish(QueueChanged {
-            queue: self.queue.shown(),
-        });
+    /// Says what waits, if clients were told something else last.
+    pub(super) fn queue_changed(&mut self) {
+        if let Some(queue) = self.queue.news() {
+            self.publish(QueueChanged { queue });
+        }
     }
 
-    fn publish_sync(&self) {
+    fn publish_sync(&mut self) {
+        _ = self.queue.news();
         let draft = self.turn.as_ref().and_then(|turn| turn.draft.as_ref());
         let draft = draft.filter(|draft| !draft.is_empty()).map(Draft::message);
         self.publish(Sync {
@@ -295,7 +331,7 @@ impl AgentSession {
 
     /// Starts a turn with the prompt that has waited longest, if none runs.
     pub(super) fn start_next_turn(&mut self) {
-        if self.turn.is_some() {
+        if self.turn.is_some() || self.ending {
             return;
         }
         let Some(prompt) = self.queue.first() else {
@@ -306,7 +342,6 @@ impl AgentSession {
         let link = TurnLink::new(self.inbox.turn_sender.clone(), Arc::clone(&self.bus));
         let settings = TurnSettings {
             agent: Arc::clone(&self.settings),
-            mode: Arc::clone(&self.mode),
             ui: Arc::new(super::SessionUi::new(self.handle.clone())),
             cancel: cancel.clone(),
         };
@@ -317,6 +352,8 @@ impl AgentSession {
             cut_off: None,
             usage: None,
             rounds: 0,
+            unread: false,
+            failed: false,
             draft: None,
             selection: None,
         });
@@ -325,7 +362,7 @@ impl AgentSession {
         self.deliver(&prompt);
     }
 
-    /// Puts a prompt that waited into the conversation.
+    /// Puts a prompt that waited into the conversation. If it cannot be written, it waits on.
     pub(super) fn deliver(&mut self, prompt: &Accepted) {
         let text = ContentBlock::Text {
             text: prompt.message.clone(),
@@ -342,30 +379,28 @@ impl AgentSession {
             partial: false,
             usage: None,
         };
-        let waited = prompt.kind != QueuedKind::Prompt;
         match self.add_message(prompt.message_id.clone(), details) {
             Ok(()) => {
-                self.queue.forget(&prompt.message_id);
-                if waited {
-                    self.queue_changed();
+                if let Some(turn) = &mut self.turn {
+                    turn.unread = true;
                 }
+                self.queue.forget(&prompt.message_id);
+                self.queue_changed();
             }
             Err(error) => self.fail_turn(&error),
         }
     }
 
-    /// Tells everybody that the turn cannot go on, and makes it end.
+    /// A row could not be written: tells everybody, once in a turn, and makes the turn end. What is
+    /// not on file must not go on.
     pub(super) fn fail_turn(&mut self, message: &str) {
-        self.publish(Error {
-            code: ErrorCode::InternalError,
-            message: message.to_owned(),
-            fatal: Some(false),
-            data: None,
-        });
-        if let Some(turn) = &mut self.turn {
-            turn.cancel.cancel();
-            turn.cut_off.get_or_insert_with(|| Instant::now() + WIND_UP);
+        if let Some(turn) = &mut self.turn
+            && std::mem::replace(&mut turn.failed, true)
+        {
+            return;
         }
+        self.complain(ErrorCode::InternalError, message.to_owned());
+        self.abort_turn();
     }
 
     /// Begins to end the turn. Questions are closed at once, so that no dialog stays open.
@@ -374,6 +409,7 @@ impl AgentSession {
             turn.cancel.cancel();
             turn.cut_off.get_or_insert_with(|| Instant::now() + WIND_UP);
             self.close_asks("aborted");
+            self.update_status();
         }
     }
 
@@ -394,26 +430,32 @@ impl AgentSession {
         }
         self.close_asks("aborted");
         let cancelled = self.turn.as_ref().is_some_and(RunningTurn::is_cancelled);
+        if reason.is_none() && !cancelled {
+            let message = "the turn broke down, which is a bug in Shard; what it had done is kept";
+            self.complain(ErrorCode::InternalError, message.to_owned());
+        }
         self.keep_broken_off();
-        self.answer_open_calls(if cancelled {
+        let failed = self.turn.as_ref().is_some_and(|turn| turn.failed);
+        self.answer_open_calls(if cancelled && !failed {
             "the turn was aborted"
         } else {
             "the turn ended"
         });
         let Some(turn) = self.turn.take() else { return };
-        let reason = reason.unwrap_or(if cancelled {
-            TurnEndReason::Aborted
-        } else {
-            TurnEndReason::Error
-        });
+        let reason = match reason {
+            _ if turn.failed => TurnEndReason::Error,
+            Some(reason) => reason,
+            None if cancelled => TurnEndReason::Aborted,
+            None => TurnEndReason::Error,
+        };
         self.store.sync_in_background();
         self.publish(TurnEnd {
             turn_id: turn.id,
             reason,
             usage: turn.usage,
         });
-        for (reply, data) in self.aborting.drain(..) {
-            reply(Ok(data));
+        for (reply, outcome) in self.aborting.drain(..) {
+            reply(outcome);
         }
         let failed = reason == TurnEndReason::Error;
         self.set_status(if failed {
@@ -421,7 +463,9 @@ impl AgentSession {
         } else {
             AgentStatus::Idle
         });
-        if self.closing.is_empty() {
+        // What waits after a failure to write waits for the next command: it would fail like this
+        // one, and so on without an end.
+        if !turn.failed {
             self.start_next_turn();
         }
     }

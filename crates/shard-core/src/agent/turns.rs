@@ -1,15 +1,16 @@
 //! What a turn asks of its session.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 use shard_contracts::{Ask, Dialog, ProviderEvent, ProviderRequest, ToolDeclaration};
 use shard_types::event::{
-    Error, MessageComplete, PermissionRequest, PermissionResolved, Status, ToolCall, ToolProgress,
+    Error, MessageComplete, PermissionRequest, PermissionResolved, ToolCall, ToolProgress,
     ToolResult, TurnEndReason, UiKind, UiRequest, UiResolved, UiValue,
 };
 use shard_types::{
-    AgentStatus, Checkpoint, EntryBody, EntryId, ErrorCode, HeadlessPolicy, Message,
-    MessageDetails, PermissionDecision, RequestId, Role, ToolResultContent, ToolResultDetails,
-    Usage,
+    Checkpoint, EntryBody, EntryId, ErrorCode, HeadlessPolicy, Message, MessageDetails,
+    PermissionDecision, RequestId, Role, ToolResultContent, ToolResultDetails, Usage,
 };
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -29,15 +30,10 @@ impl AgentSession {
                 _ = answer.send(plan);
             }
             TurnRequest::Stream(event) => self.stream(event),
-            TurnRequest::Retry { detail } => {
-                self.publish(Status {
-                    status: AgentStatus::Streaming,
-                    detail: Some(detail),
-                });
-            }
+            TurnRequest::Retry { detail } => self.retry(detail),
             TurnRequest::Finish { cut, answer } => {
                 let finished = self.finish_message(cut);
-                _ = answer.send(finished);
+                self.answer_or_fail(finished, answer);
             }
             TurnRequest::Ask {
                 tool,
@@ -46,10 +42,17 @@ impl AgentSession {
                 answer,
             } => self.open_ask(tool, input, *ask, answer),
             TurnRequest::ToolStarted { call, answer } => {
-                let started = self.tool_started(call);
-                _ = answer.send(started);
+                // What is aborted before it starts does not start.
+                if self.turn.as_ref().is_some_and(|turn| !turn.is_cancelled()) {
+                    let started = self.tool_started(call);
+                    self.answer_or_fail(started, answer);
+                }
             }
             TurnRequest::ToolProgress { tool_call_id, text } => {
+                // Something that the tool left behind may print on; its call is over.
+                if !self.conversation.is_open(&tool_call_id) {
+                    return;
+                }
                 self.publish(ToolProgress {
                     tool_call_id,
                     text_delta: text,
@@ -57,61 +60,77 @@ impl AgentSession {
             }
             TurnRequest::ToolDone { result, answer } => {
                 let done = self.tool_done(result);
-                _ = answer.send(done);
+                self.answer_or_fail(done, answer);
             }
-            TurnRequest::Complain { code, message } => {
-                self.publish(Error {
-                    code,
-                    message,
-                    fatal: Some(false),
-                    data: None,
-                });
-            }
+            TurnRequest::Complain { code, message } => self.complain(code, message),
         }
     }
 
-    /// What the turn does next: it goes on while the model has results to read or a person has
-    /// said something, within its bound.
+    /// What the turn does next: it goes on while there is something that the model has not read,
+    /// within its bound. Whether the last answer said anything does not matter: an empty one is
+    /// over too.
     fn plan(&mut self) -> Plan {
-        let Some(turn) = &mut self.turn else {
+        let steers = self.queue.steers();
+        let Some(turn) = &self.turn else {
             return Plan::Stop(TurnEndReason::Aborted);
         };
         if turn.is_cancelled() {
             return Plan::Stop(TurnEndReason::Aborted);
         }
-        let first = turn.rounds == 0;
         let max_rounds = self.settings.max_rounds;
-        if turn.rounds >= max_rounds {
-            let message = format!(
-                "the turn was stopped after {max_rounds} rounds (`tools.max_rounds`); send a message to go on"
-            );
-            self.publish(Error {
-                code: ErrorCode::ToolError,
-                message,
-                fatal: Some(false),
-                data: None,
-            });
-            return Plan::Stop(TurnEndReason::Limit);
+        match (turn.unread, turn.rounds >= max_rounds) {
+            (false, _) if steers.is_empty() => return Plan::Stop(TurnEndReason::Done),
+            // The steers start the next turn.
+            (false, true) => return Plan::Stop(TurnEndReason::Done),
+            (true, true) => {
+                self.complain(
+                    ErrorCode::ToolError,
+                    format!(
+                        "the turn was stopped after {max_rounds} rounds (`tools.max_rounds`); send a message to go on"
+                    ),
+                );
+                return Plan::Stop(TurnEndReason::Limit);
+            }
+            (_, false) => {}
         }
-        let steers = self.queue.steers();
-        steers.iter().for_each(|steer| self.deliver(steer));
+        for steer in &steers {
+            self.deliver(steer);
+            if self.turn.as_ref().is_none_or(RunningTurn::is_cancelled) {
+                break; // what could not be written keeps its place before those after it
+            }
+        }
         let history = self.conversation.history();
         let to_answer = history.last().is_some_and(|last| last.role == Role::User);
-        let Some(turn) = &mut self.turn else {
-            return Plan::Stop(TurnEndReason::Aborted);
-        };
-        if turn.is_cancelled() || (first && !to_answer) {
-            return Plan::Stop(TurnEndReason::Aborted);
+        match &mut self.turn {
+            Some(turn) if to_answer && !turn.is_cancelled() => {
+                turn.rounds += 1;
+                turn.unread = false;
+                turn.selection = Some(self.model.clone());
+            }
+            _ => return Plan::Stop(TurnEndReason::Aborted),
         }
-        if !to_answer {
-            return Plan::Stop(TurnEndReason::Done);
-        }
-        turn.rounds += 1;
-        turn.selection = Some(self.model.clone());
         Plan::Call {
             selection: self.model.clone(),
+            mode: Arc::clone(&self.mode),
             request: Box::new(self.request(history)),
         }
+    }
+
+    /// A turn whose row could not be written hears nothing, and ends.
+    fn answer_or_fail<T>(&mut self, outcome: Result<T, String>, answer: oneshot::Sender<T>) {
+        match outcome {
+            Ok(value) => _ = answer.send(value),
+            Err(error) => self.fail_turn(&error),
+        }
+    }
+
+    pub(super) fn complain(&self, code: ErrorCode, message: String) {
+        self.publish(Error {
+            code,
+            message,
+            fatal: Some(false),
+            data: None,
+        });
     }
 
     fn request(&self, messages: Vec<Message>) -> ProviderRequest {
@@ -121,7 +140,7 @@ impl AgentSession {
             .tools
             .iter()
             .filter(|tool| self.mode.offers(&***tool));
-        let declare = |tool: &std::sync::Arc<dyn shard_contracts::Tool>| ToolDeclaration {
+        let declare = |tool: &Arc<dyn shard_contracts::Tool>| ToolDeclaration {
             name: tool.name().to_owned(),
             description: tool.description().to_owned(),
             input_schema: tool.input_schema(),
@@ -135,11 +154,11 @@ impl AgentSession {
         }
     }
 
+    /// What came before an abort is taken in after it too: a message must not count as whole and
+    /// lack a piece.
     fn stream(&mut self, event: ProviderEvent) {
+        self.update_status(); // a retry is over
         let Some(turn) = &mut self.turn else { return };
-        if turn.is_cancelled() {
-            return;
-        }
         let model = turn
             .selection
             .as_ref()
@@ -162,10 +181,7 @@ impl AgentSession {
                 calls: Vec::new(),
             });
         };
-        let usage = draft.usage.clone().map(|usage| match &turn.selection {
-            Some(selection) => selection.priced(usage),
-            None => usage,
-        });
+        let usage = turn.usage_of(&draft);
         let finished = draft.finish(cut);
         if !finished.content.is_empty() {
             let details = MessageDetails {
@@ -189,23 +205,35 @@ impl AgentSession {
 
     /// The answer broke off: what had come is kept, marked, and shown as it stands.
     pub(super) fn keep_broken_off(&mut self) {
-        let Some(draft) = self.turn.as_mut().and_then(|turn| turn.draft.take()) else {
+        let Some(turn) = &mut self.turn else { return };
+        let Some(draft) = turn.draft.take() else {
             return;
         };
+        let usage = turn.usage_of(&draft);
         let content = draft.broken_off();
         if !content.is_empty() {
             let details = MessageDetails {
                 role: Role::Assistant,
                 content,
                 partial: true,
-                usage: None,
+                usage: usage.clone(),
             };
             if let Err(error) = self.add_message(draft.id.clone(), details) {
                 self.fail_turn(&error);
             }
         }
-        let usage = draft.usage.clone();
         self.count(usage);
+    }
+
+    /// A try failed before it gave anything; what it took counts all the same.
+    fn retry(&mut self, detail: String) {
+        let Some(turn) = &mut self.turn else { return };
+        let usage = turn.draft.take().and_then(|draft| turn.usage_of(&draft));
+        let over = turn.is_cancelled();
+        self.count(usage);
+        if !over {
+            self.show_detail(detail);
+        }
     }
 
     /// Appends a message and shows it.
@@ -262,6 +290,12 @@ impl AgentSession {
     }
 
     fn tool_done(&mut self, result: ToolResult) -> Result<(), String> {
+        self.record(&result)?;
+        self.publish(result);
+        Ok(())
+    }
+
+    fn record(&mut self, result: &ToolResult) -> Result<(), String> {
         let details = ToolResultDetails {
             tool_call_id: result.tool_call_id.clone(),
             content: result.content.clone(),
@@ -275,13 +309,32 @@ impl AgentSession {
             .append(EntryBody::ToolResult(details))
             .map_err(|error| error.to_string())?;
         self.conversation.add(entry);
-        self.publish(result);
+        if let Some(turn) = &mut self.turn {
+            turn.unread = true;
+        }
         Ok(())
     }
 
     /// Gives every call that has no result one that says what happened to it.
     pub(super) fn answer_open_calls(&mut self, why: &str) {
-        for (tool_call_id, started) in self.conversation.open_calls() {
+        for result in self.interrupted(why) {
+            if let Err(error) = self.tool_done(result) {
+                // The history is completed from memory; the file is completed when it is next opened.
+                self.fail_turn(&error);
+                break;
+            }
+        }
+    }
+
+    /// The same without telling anybody: for results that a `sync` will hold.
+    pub(super) fn record_interrupted(&mut self, why: &str) -> Result<(), String> {
+        let results = self.interrupted(why);
+        results.iter().try_for_each(|result| self.record(result))
+    }
+
+    fn interrupted(&self, why: &str) -> Vec<ToolResult> {
+        let open = self.conversation.open_calls().into_iter();
+        open.map(|(tool_call_id, started)| {
             let message = if started {
                 format!(
                     "interrupted: {why} while this call ran; it may have had part of its effect"
@@ -289,20 +342,16 @@ impl AgentSession {
             } else {
                 format!("not started: {why} before this call ran")
             };
-            let result = ToolResult {
+            ToolResult {
                 tool_call_id,
                 content: ToolResultContent::error(message),
                 is_error: true,
                 exit_code: None,
                 duration_ms: None,
                 render: None,
-            };
-            if let Err(error) = self.tool_done(result) {
-                // The history is completed from memory; the file is completed when it is next opened.
-                self.fail_turn(&error);
-                break;
             }
-        }
+        })
+        .collect()
     }
 
     fn open_ask(
@@ -361,7 +410,8 @@ impl AgentSession {
         let queue = self.settings.headless_policy == HeadlessPolicy::Queue;
         let nobody = self.settings.responder == Responder::Nobody && !queue;
         let over = self.turn.as_ref().is_some_and(RunningTurn::is_cancelled);
-        if !notice && (nobody || over) {
+        // Whoever asked may be gone by now.
+        if !notice && (nobody || over || answer.is_closed()) {
             _ = answer.send(None);
             return;
         }

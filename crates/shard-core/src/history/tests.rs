@@ -118,6 +118,16 @@ fn blanks_never_reach_a_provider() {
 }
 
 #[test]
+fn a_call_that_nobody_asked_for_goes_with_its_result() {
+    let entries = [
+        message(Role::Assistant, vec![text("on it"), call("a")]),
+        result("a", "one"),
+        message(Role::User, vec![text("go")]),
+    ];
+    assert_eq!(sketch(&entries), r#"U: "go""#);
+}
+
+#[test]
 fn what_broke_off_keeps_its_words_and_loses_its_thoughts() {
     let thought = ContentBlock::Thinking {
         text: "hm".to_owned(),
@@ -180,6 +190,8 @@ proptest! {
             if message.role == Role::Assistant {
                 prop_assert_eq!(calls, answered);
             }
+            let answers = message.content.iter().any(|block| matches!(block, ContentBlock::ToolResult { .. }));
+            prop_assert!(!(answers && at == 0), "a result lacks its call");
         }
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use serde_json::{Map, Value};
 use shard_contracts::{
-    Access, CallFacts, Decision, PathFact, Progress, Tool, ToolContext, ToolOutput,
+    Access, CallFacts, Decision, Mode, PathFact, Progress, Tool, ToolContext, ToolOutput,
 };
 use shard_types::PermissionDecision;
 use shard_types::event::{AllowedBy, ToolResult};
@@ -27,9 +27,14 @@ const PROGRESS_BYTES: usize = 1024 * 1024;
 
 impl Turn {
     /// Carries out one call. Whatever happens, the call has its result in the end.
-    pub(super) async fn run_call(&self, call: &Call) -> Result<CallOutcome, SessionGone> {
+    /// It is judged in the mode that the model was in when it made the call.
+    pub(super) async fn run_call(
+        &self,
+        call: &Call,
+        mode: &Arc<dyn Mode>,
+    ) -> Result<CallOutcome, SessionGone> {
         let began = Instant::now();
-        let (output, ran) = match self.prepare(call).await? {
+        let (output, ran) = match self.prepare(call, &**mode).await? {
             Ok(prepared) => (self.execute(call, prepared).await?, true),
             Err(refusal) => (ToolOutput::error(refusal), false),
         };
@@ -54,13 +59,17 @@ impl Turn {
     }
 
     /// Everything that comes before a call may run; the inner error is what the model reads.
-    async fn prepare(&self, call: &Call) -> Result<Result<Prepared, String>, SessionGone> {
+    async fn prepare(
+        &self,
+        call: &Call,
+        mode: &dyn Mode,
+    ) -> Result<Result<Prepared, String>, SessionGone> {
         let args = match &call.args {
             Ok(args) => args.clone(),
             Err(problem) => return Ok(Err(problem.clone())),
         };
-        let Some(tool) = self.tool(&call.name) else {
-            return Ok(Err(self.no_such_tool(&call.name)));
+        let Some(tool) = self.tool(&call.name, mode) else {
+            return Ok(Err(self.no_such_tool(&call.name, mode)));
         };
         if let Err(problem) = validate(&*tool, &args) {
             return Ok(Err(problem));
@@ -71,7 +80,16 @@ impl Turn {
             Access::Nothing | Access::Command(_) | Access::Unknown => &[],
         };
         let facts = paths::facts(&self.settings.agent.cwd, given);
-        let permit = self.permit(&*tool, &args, &access, &facts).await?;
+        let facts_of_call = CallFacts {
+            tool: tool.name(),
+            read_only: tool.read_only(),
+            input: &args,
+            access: &access,
+            paths: &facts,
+            cwd: &self.settings.agent.cwd,
+            mode,
+        };
+        let permit = self.permit(&facts_of_call).await?;
         Ok(permit.map(|allowed_by| Prepared {
             tool,
             args,
@@ -80,15 +98,15 @@ impl Turn {
         }))
     }
 
-    fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
+    fn tool(&self, name: &str, mode: &dyn Mode) -> Option<Arc<dyn Tool>> {
         let tool = self.settings.agent.capabilities.tool(name)?;
-        self.settings.mode.offers(&**tool).then(|| Arc::clone(tool))
+        mode.offers(&**tool).then(|| Arc::clone(tool))
     }
 
-    fn no_such_tool(&self, name: &str) -> String {
+    fn no_such_tool(&self, name: &str, mode: &dyn Mode) -> String {
         let tools = self.settings.agent.capabilities.tools.iter();
         let offered = tools
-            .filter(|tool| self.settings.mode.offers(&***tool))
+            .filter(|tool| mode.offers(&***tool))
             .map(|tool| tool.name());
         format!(
             "there is no tool {name:?}; use one of: {}",
@@ -99,39 +117,27 @@ impl Turn {
     /// Whether the call may run, and by what; a person is asked where the gate leaves it to one.
     async fn permit(
         &self,
-        tool: &dyn Tool,
-        args: &Map<String, Value>,
-        access: &Access,
-        facts: &[PathFact],
+        facts: &CallFacts<'_>,
     ) -> Result<Result<Option<AllowedBy>, String>, SessionGone> {
         let Some(gate) = &self.settings.agent.capabilities.gate else {
             return Ok(Err(
                 "no permission gate is installed, so nothing may run".to_owned()
             ));
         };
-        let facts = CallFacts {
-            tool: tool.name(),
-            read_only: tool.read_only(),
-            input: args,
-            access,
-            paths: facts,
-            cwd: &self.settings.agent.cwd,
-            mode: &*self.settings.mode,
-        };
-        let ask = match gate.check(&facts) {
+        let ask = match gate.check(facts) {
             Decision::Allow { by } => return Ok(Ok(Some(by))),
             Decision::Deny { reason } => return Ok(Err(reason)),
             Decision::Ask(ask) => ask,
         };
         let answer = self
             .link
-            .permission(tool.name().to_owned(), args.clone(), ask)
+            .permission(facts.tool.to_owned(), facts.input.clone(), ask)
             .await?;
         match answer.decision {
             PermissionDecision::Deny => return Ok(Err(refusal(&answer))),
             PermissionDecision::Allow => {}
             PermissionDecision::AllowAlways => {
-                if let Err(error) = gate.grant(&facts, answer.source.as_deref()) {
+                if let Err(error) = gate.grant(facts, answer.source.as_deref()) {
                     let message = format!("{error}; the call runs this once");
                     self.link
                         .complain(shard_types::ErrorCode::InternalError, message)
@@ -159,6 +165,11 @@ impl Turn {
                 allowed_by,
             })
             .await?;
+        if self.settings.cancel.is_cancelled() {
+            return Ok(ToolOutput::error(
+                "not started: the turn was aborted before this call ran",
+            ));
+        }
         let context = self.context(call, facts);
         // A tool that breaks down costs its call, not the turn.
         let work = AssertUnwindSafe(tool.execute(args, &context)).catch_unwind();
@@ -248,8 +259,9 @@ fn validate(tool: &dyn Tool, args: &Map<String, Value>) -> Result<(), String> {
         .iter_errors(&args)
         .take(5)
         .map(|error| match error.instance_path().as_str() {
-            "" => error.to_string(),
-            path => format!("{}: {error}", path.trim_start_matches('/')),
+            "" => error.masked().to_string(),
+            // The value itself may be a whole file.
+            path => format!("{}: {}", path.trim_start_matches('/'), error.masked()),
         })
         .collect();
     if problems.is_empty() {

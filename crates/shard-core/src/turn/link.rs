@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::agent::{Answer, Finished, Plan, StartedCall, TurnRequest};
 use crate::bus::Bus;
 
-/// The session does not answer any more, or could not write: the turn ends.
+/// The session is gone, could not write, or has aborted the turn: the turn ends.
 pub(crate) struct SessionGone;
 
 /// What a turn can ask of its session.
@@ -52,10 +52,7 @@ impl TurnLink {
     }
 
     pub(super) async fn finish(&self, cut: bool) -> Result<Finished, SessionGone> {
-        let finished = self
-            .ask(|answer| TurnRequest::Finish { cut, answer })
-            .await?;
-        self.written(finished).await
+        self.ask(|answer| TurnRequest::Finish { cut, answer }).await
     }
 
     pub(super) async fn permission(
@@ -74,10 +71,8 @@ impl TurnLink {
     }
 
     pub(super) async fn tool_started(&self, call: StartedCall) -> Result<(), SessionGone> {
-        let started = self
-            .ask(|answer| TurnRequest::ToolStarted { call, answer })
-            .await?;
-        self.written(started).await
+        self.ask(|answer| TurnRequest::ToolStarted { call, answer })
+            .await
     }
 
     /// Shows output of a tool. What finds no room is dropped: it is in the result anyway.
@@ -88,10 +83,8 @@ impl TurnLink {
     }
 
     pub(super) async fn tool_done(&self, result: ToolResult) -> Result<(), SessionGone> {
-        let done = self
-            .ask(|answer| TurnRequest::ToolDone { result, answer })
-            .await?;
-        self.written(done).await
+        self.ask(|answer| TurnRequest::ToolDone { result, answer })
+            .await
     }
 
     pub(super) async fn complain(
@@ -105,16 +98,5 @@ impl TurnLink {
     /// Resolves once every subscriber has room for more.
     pub(super) async fn ready(&self) {
         self.bus.ready().await;
-    }
-
-    /// A row that could not be written ends the turn: what is not on file must not go on.
-    async fn written<T>(&self, outcome: Result<T, String>) -> Result<T, SessionGone> {
-        match outcome {
-            Ok(value) => Ok(value),
-            Err(message) => {
-                self.complain(ErrorCode::InternalError, message).await?;
-                Err(SessionGone)
-            }
-        }
     }
 }

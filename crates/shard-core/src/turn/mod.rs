@@ -11,9 +11,9 @@ mod link;
 use std::sync::Arc;
 
 use futures_util::StreamExt;
-use shard_contracts::{Mode, ProviderError, ProviderEvent, ProviderRequest, StopReason, Ui};
-use shard_types::ErrorCode;
+use shard_contracts::{ProviderError, ProviderEvent, ProviderRequest, StopReason, Ui};
 use shard_types::event::TurnEndReason;
+use shard_types::{ContentBlock, ErrorCode};
 use tokio_util::sync::CancellationToken;
 
 use self::guard::LoopGuard;
@@ -26,7 +26,6 @@ use crate::provider::RetryPolicy;
 /// What a turn works with.
 pub(crate) struct TurnSettings {
     pub(crate) agent: Arc<Settings>,
-    pub(crate) mode: Arc<dyn Mode>,
     pub(crate) ui: Arc<dyn Ui>,
     pub(crate) cancel: CancellationToken,
 }
@@ -41,7 +40,7 @@ pub(crate) async fn run(settings: TurnSettings, link: TurnLink) -> TurnEndReason
     };
     match turn.rounds().await {
         Ok(reason) => reason,
-        // Its session is gone or could not write: either way it has said so.
+        // Its session is gone or has ended the turn: either way it has said so.
         Err(SessionGone) if cancel.is_cancelled() => TurnEndReason::Aborted,
         Err(SessionGone) => TurnEndReason::Error,
     }
@@ -55,7 +54,7 @@ pub(crate) struct Turn {
 
 /// How a provider call ended.
 enum Called {
-    Whole { cut: bool },
+    Whole(StopReason),
     Failed(TurnEndReason),
 }
 
@@ -63,16 +62,31 @@ impl Turn {
     async fn rounds(mut self) -> Result<TurnEndReason, SessionGone> {
         use crate::agent::Plan;
         loop {
-            let (selection, request) = match self.link.plan().await? {
+            let (selection, mode, request) = match self.link.plan().await? {
                 Plan::Stop(reason) => return Ok(reason),
-                Plan::Call { selection, request } => (selection, *request),
+                Plan::Call {
+                    selection,
+                    mode,
+                    request,
+                } => (selection, mode, *request),
             };
-            let cut = match self.call_provider(&selection, request).await? {
-                Called::Whole { cut } => cut,
+            let stop = match self.call_provider(&selection, request).await? {
+                Called::Whole(stop) => stop,
                 Called::Failed(reason) => return Ok(reason),
             };
+            let cut = stop != StopReason::Done;
             let Finished { content, calls } = self.link.finish(cut).await?;
-            if content.is_empty() {
+            if stop == StopReason::Refused {
+                let message = format!(
+                    "{} refused to go on; say it in other words or pick another model",
+                    selection.id()
+                );
+                self.link
+                    .complain(ErrorCode::ProviderError, message)
+                    .await?;
+                return Ok(TurnEndReason::Error);
+            }
+            if calls.is_empty() && !content.iter().any(is_said) {
                 let message = format!(
                     "{} answered with nothing; send the message again or pick another model",
                     selection.id()
@@ -94,7 +108,7 @@ impl Turn {
                 if self.settings.cancel.is_cancelled() {
                     return Ok(TurnEndReason::Aborted);
                 }
-                let outcome = self.run_call(&call).await?;
+                let outcome = self.run_call(&call, &mode).await?;
                 if let Some(message) = self.guard.look_at(&call, outcome) {
                     self.link.complain(ErrorCode::ToolError, message).await?;
                     return Ok(TurnEndReason::Limit);
@@ -114,11 +128,7 @@ impl Turn {
         let mut attempt = 0;
         loop {
             let error = match self.stream(selection, request.clone()).await? {
-                Streamed::Whole(stop) => {
-                    return Ok(Called::Whole {
-                        cut: stop != StopReason::Done,
-                    });
-                }
+                Streamed::Whole(stop) => return Ok(Called::Whole(stop)),
                 Streamed::Aborted => return Ok(Called::Failed(TurnEndReason::Aborted)),
                 Streamed::Failed {
                     error,
@@ -191,6 +201,11 @@ enum Streamed {
     Whole(StopReason),
     Aborted,
     Failed { error: ProviderError, started: bool },
+}
+
+/// Whether a person can read something in it. Thoughts alone are no answer.
+fn is_said(block: &ContentBlock) -> bool {
+    matches!(block, ContentBlock::Text { text } if !text.trim().is_empty())
 }
 
 fn ended_early(selection: &Selection) -> ProviderError {
