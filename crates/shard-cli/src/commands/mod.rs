@@ -62,6 +62,7 @@ impl AgentOptions {
             trust_project: self.trust_project,
             agents_md: !self.no_agents_md,
             responder,
+            extensions: Vec::new(),
         }
     }
 }

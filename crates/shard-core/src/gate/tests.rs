@@ -403,6 +403,39 @@ fn outside_of_the_workspace_is_what_a_path_really_is() {
 }
 
 #[test]
+fn a_rule_names_its_tools_by_a_glob() {
+    let world = World::new();
+    let check = |action: &str, tool: &str, want: &str| {
+        let gate = world.gate(json!([{ "action": action, "tool": tool }]));
+        assert_eq!(world.word(&gate, &write("src/a")), want, "{action} {tool}");
+    };
+    for covers in ["*", "write", "wr*", "{edit,write}", "w?ite", "[vw]rite"] {
+        check("deny", covers, "deny");
+        check("allow", covers, "allow");
+    }
+    for passes_by in ["read", "writ", "writer", "{edit,read}"] {
+        check("deny", passes_by, "ask");
+        check("allow", passes_by, "ask");
+    }
+}
+
+#[test]
+fn a_question_shows_what_would_be_written() {
+    let world = World::new();
+    let gate = world.gate(json!([]));
+    let mut sample = write("src/a");
+    let text = "one\n\u{1b}[2Jtwo\n";
+    sample.input.insert("content".to_owned(), Value::from(text));
+    let ask = asked(world.decide(&gate, &sample));
+    let shown: Vec<_> = ask
+        .details
+        .iter()
+        .map(|detail| detail.value.as_str())
+        .collect();
+    assert!(shown.contains(&"one\n␛[2Jtwo\n"), "{shown:?}");
+}
+
+#[test]
 fn the_order_of_the_steps() {
     let world = World::new();
     let veto = Says(Vote::Veto {

@@ -13,13 +13,20 @@ use crate::bench::Bench;
 async fn abort(bench: &mut Bench) -> (Vec<String>, String) {
     let before = Instant::now();
     bench.abort().await;
-    assert!(before.elapsed() < Duration::from_secs(1), "{:?}", before.elapsed());
+    assert!(
+        before.elapsed() < Duration::from_secs(1),
+        "{:?}",
+        before.elapsed()
+    );
     let mut lines = bench.fresh();
     assert!(
         lines.iter().any(|line| line.starts_with("turn_end")),
         "the answer comes after `turn_end`: {lines:?}"
     );
-    if lines.last().is_some_and(|last| last.starts_with("turn_end")) {
+    if lines
+        .last()
+        .is_some_and(|last| last.starts_with("turn_end"))
+    {
         lines.extend(bench.until("status").await);
     }
     bench.prompt("next").await;
@@ -65,7 +72,10 @@ async fn while_the_answer_streams() {
     );
     assert_eq!(history, r#"U: "go" | A: "half an ans" | U: "next""#);
     let reopened = bench.reopen().await.until("sync").await;
-    assert!(reopened[1].contains(r#"A: (hm) "half an ans""#), "{reopened:?}");
+    assert!(
+        reopened[1].contains(r#"A: (hm) "half an ans""#),
+        "{reopened:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -270,7 +280,13 @@ async fn twice() {
     assert_eq!(first, json!([]));
     assert_eq!(second, json!([{"kind": "steer", "message": "too late"}]));
     let lines = bench.rest().await;
-    assert_eq!(lines.iter().filter(|line| line.starts_with("turn_")).count(), 1);
+    assert_eq!(
+        lines
+            .iter()
+            .filter(|line| line.starts_with("turn_"))
+            .count(),
+        1
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -287,7 +303,11 @@ async fn a_steer_during_the_winding_up_starts_the_next_turn() {
     };
     tokio::join!(bench.abort(), steer);
     let call = bench.call().await;
-    assert!(call.history().ends_with(r#"its effect "instead""#), "{}", call.history());
+    assert!(
+        call.history().ends_with(r#"its effect "instead""#),
+        "{}",
+        call.history()
+    );
     call.answer("ok");
     bench.until("turn_end done").await;
 }

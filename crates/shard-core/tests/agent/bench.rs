@@ -205,6 +205,7 @@ impl Bench {
             ..ModelSpec::default()
         };
         let settings = Settings {
+            context: String::new(),
             cwd: folder.path().to_owned(),
             catalog: Catalog::new(capabilities.providers.clone()),
             model: Selection { provider, spec },
@@ -285,7 +286,10 @@ impl Bench {
             loop {
                 let events = self.seen.all();
                 let fresh = &events[self.cursor..];
-                if let Some(at) = fresh.iter().position(|event| line(event).starts_with(start)) {
+                if let Some(at) = fresh
+                    .iter()
+                    .position(|event| line(event).starts_with(start))
+                {
                     return fresh[..=at].to_vec();
                 }
                 self.seen.came.notified().await;
@@ -323,11 +327,19 @@ impl Bench {
     }
 
     pub(crate) async fn prompt(&self, text: &str) -> EntryId {
-        accepted(&self.request(json!({"type": "prompt", "message": text})).await)
+        accepted(
+            &self
+                .request(json!({"type": "prompt", "message": text}))
+                .await,
+        )
     }
 
     pub(crate) async fn steer(&self, text: &str) -> EntryId {
-        accepted(&self.request(json!({"type": "steer", "message": text})).await)
+        accepted(
+            &self
+                .request(json!({"type": "steer", "message": text}))
+                .await,
+        )
     }
 
     pub(crate) async fn follow_up(&self, text: &str) -> EntryId {

@@ -6,7 +6,8 @@ use shard_types::{ContentBlock, Role, ToolResultContent, Usage};
 
 fn name(value: impl serde::Serialize) -> String {
     let json = serde_json::to_value(value).unwrap();
-    json.as_str().map_or_else(|| json.to_string(), str::to_owned)
+    json.as_str()
+        .map_or_else(|| json.to_string(), str::to_owned)
 }
 
 pub(crate) fn line(event: &AgentEvent) -> String {
@@ -46,7 +47,11 @@ pub(crate) fn line(event: &AgentEvent) -> String {
             format!("progress {} {}", progress.tool_call_id, progress.text_delta)
         }
         AgentEvent::ToolResult(result) => {
-            format!("tool_result {}{}", result.tool_call_id, content(&result.content))
+            format!(
+                "tool_result {}{}",
+                result.tool_call_id,
+                content(&result.content)
+            )
         }
         AgentEvent::TurnEnd(TurnEnd { reason, usage, .. }) => match usage {
             Some(usage) => format!("turn_end {} {}", name(reason), tokens(usage)),
@@ -59,7 +64,11 @@ pub(crate) fn line(event: &AgentEvent) -> String {
         }
         AgentEvent::PermissionResolved(resolved) => {
             let decision = resolved.decision.map(name);
-            let what = [decision, resolved.choice_id.clone(), resolved.source.clone()];
+            let what = [
+                decision,
+                resolved.choice_id.clone(),
+                resolved.source.clone(),
+            ];
             let what: Vec<_> = what.into_iter().flatten().collect();
             format!("permission_resolved {}", what.join(" "))
         }
@@ -75,10 +84,15 @@ pub(crate) fn line(event: &AgentEvent) -> String {
                 None => "null".to_owned(),
             };
             let source = resolved.source.as_deref().unwrap_or_default();
-            format!("ui_resolved {value} {source}").trim_end().to_owned()
+            format!("ui_resolved {value} {source}")
+                .trim_end()
+                .to_owned()
         }
         AgentEvent::ModelChanged(changed) => {
-            format!("model_changed {} {}", changed.previous.id, changed.active.id)
+            format!(
+                "model_changed {} {}",
+                changed.previous.id, changed.active.id
+            )
         }
         AgentEvent::ModeChanged(changed) => {
             format!("mode_changed {} {}", changed.previous_mode, changed.mode)

@@ -44,9 +44,7 @@ impl Provider for ScriptedProvider {
             feed,
             blocks: Mutex::new(0),
         };
-        self.calls
-            .try_send(call)
-            .expect("the test takes its calls");
+        self.calls.try_send(call).expect("the test takes its calls");
         stream::unfold(pieces, async |mut pieces| {
             pieces.recv().await.map(|piece| (piece, pieces))
         })

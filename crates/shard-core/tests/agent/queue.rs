@@ -56,7 +56,10 @@ async fn a_steer_after_the_last_call_makes_one_more() {
     assert_eq!(call.history(), r#"U: "go" | A: "done" | U: "really?""#);
     call.answer("yes");
     let lines = bench.rest().await;
-    let turns = lines.iter().filter(|line| line.starts_with("turn_")).count();
+    let turns = lines
+        .iter()
+        .filter(|line| line.starts_with("turn_"))
+        .count();
     assert_eq!(turns, 2, "one turn: {lines:?}");
 }
 
@@ -121,7 +124,10 @@ async fn a_steer_in_an_idle_agent_is_a_prompt() {
     bench.steer("go").await;
     bench.call().await.answer("ok");
     let lines = bench.rest().await;
-    assert!(!lines.iter().any(|line| line.starts_with("queue")), "{lines:?}");
+    assert!(
+        !lines.iter().any(|line| line.starts_with("queue")),
+        "{lines:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -129,7 +135,10 @@ async fn what_is_not_accepted_changes_nothing() {
     let mut bench = Bench::new().await;
     let image = json!([{ "type": "image", "data": "AAAA", "mime_type": "image/png" }]);
     for (message, code) in [
-        (json!({"type": "prompt", "message": " \n"}), ErrorCode::InvalidRequest),
+        (
+            json!({"type": "prompt", "message": " \n"}),
+            ErrorCode::InvalidRequest,
+        ),
         (
             json!({"type": "prompt", "message": "look", "images": image}),
             ErrorCode::InvalidRequest,
@@ -140,7 +149,9 @@ async fn what_is_not_accepted_changes_nothing() {
     assert_eq!(bench.rows().len(), 1, "nothing but the header");
     bench.prompt("go").await;
     let call = bench.call().await;
-    let refused = bench.request(json!({"type": "prompt", "message": "again"})).await;
+    let refused = bench
+        .request(json!({"type": "prompt", "message": "again"}))
+        .await;
     assert_eq!(refused.unwrap_err().code, ErrorCode::Conflict);
     call.answer("ok");
     bench.rest().await;
@@ -156,7 +167,10 @@ async fn two_hundred_may_wait() {
         bench.follow_up(&n.to_string()).await;
     }
     let more = json!({"type": "steer", "message": "more"});
-    assert_eq!(bench.request(more.clone()).await.unwrap_err().code, ErrorCode::Conflict);
+    assert_eq!(
+        bench.request(more.clone()).await.unwrap_err().code,
+        ErrorCode::Conflict
+    );
     assert_eq!(bench.abort().await.as_array().unwrap().len(), 200);
     bench.request(more).await.unwrap();
 }
@@ -205,7 +219,10 @@ async fn two_hundred_keys_are_remembered() {
     let _call = bench.call().await;
     bench.request(keyed(200)).await.unwrap();
     assert_eq!(bench.request(keyed(1)).await.unwrap()["duplicate"], true);
-    assert_eq!(bench.request(keyed(0)).await.unwrap().get("duplicate"), None);
+    assert_eq!(
+        bench.request(keyed(0)).await.unwrap().get("duplicate"),
+        None
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -255,7 +272,11 @@ async fn a_prompt_that_waited_over_a_restart_waits_no_longer_once_it_runs() {
     let _call = bench.call().await;
     // The row of the message itself is lost.
     let text = std::fs::read_to_string(bench.path()).unwrap();
-    let lines: Vec<_> = text.lines().take(2).map(|line| format!("{line}\n")).collect();
+    let lines: Vec<_> = text
+        .lines()
+        .take(2)
+        .map(|line| format!("{line}\n"))
+        .collect();
     let path = bench.path().to_owned();
     bench.task.abort();
     std::fs::write(&path, lines.concat()).unwrap();
@@ -272,7 +293,10 @@ async fn a_prompt_that_waited_over_a_restart_waits_no_longer_once_it_runs() {
 #[tokio::test(start_paused = true)]
 async fn an_abort_gives_back_what_waited() {
     let mut bench = Bench::new().await;
-    bench.request(json!({"type": "set_model", "model": "two/m"})).await.unwrap();
+    bench
+        .request(json!({"type": "set_model", "model": "two/m"}))
+        .await
+        .unwrap();
     bench.prompt("go").await;
     let _call = bench.call().await;
     let image = json!({"type": "image", "data": "AAAA", "mime_type": "image/png"});

@@ -111,10 +111,15 @@ async fn a_turn_with_tools() {
             "status idle",
         ]
     );
-    let last = bench.seen.all().into_iter().rev().find_map(|event| match event {
-        AgentEvent::TurnEnd(end) => end.usage,
-        _ => None,
-    });
+    let last = bench
+        .seen
+        .all()
+        .into_iter()
+        .rev()
+        .find_map(|event| match event {
+            AgentEvent::TurnEnd(end) => end.usage,
+            _ => None,
+        });
     assert_eq!(last.unwrap().context_tokens, Some(22), "the last call's");
 }
 
@@ -129,7 +134,10 @@ impl EventSubscriber for EarlyEvents {
         let row = match event {
             AgentEvent::MessageComplete(complete) => complete.message_id.to_string(),
             AgentEvent::ToolResult(result) => {
-                format!(r#""tool_result","details":{{"toolCallId":"{}""#, result.tool_call_id)
+                format!(
+                    r#""tool_result","details":{{"toolCallId":"{}""#,
+                    result.tool_call_id
+                )
             }
             AgentEvent::ToolCall(call) => {
                 format!(r#""tool_started","toolCallId":"{}""#, call.tool_call_id)
@@ -147,7 +155,10 @@ impl EventSubscriber for EarlyEvents {
             _ => return,
         };
         if !std::fs::read_to_string(&self.path).unwrap().contains(&row) {
-            self.found.lock().unwrap().push(format!("{} ({row})", line(event)));
+            self.found
+                .lock()
+                .unwrap()
+                .push(format!("{} ({row})", line(event)));
         }
     }
 }
