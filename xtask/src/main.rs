@@ -1,2 +1,63 @@
-//! Developer commands.
-fn main() {}
+//! The developer commands of this workspace: `cargo xtask COMMAND`.
+//!
+//! Each command is a file of its own. They say on standard error which programs they start, so
+//! that any step can be repeated by hand.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a developer's command talks to a person"
+)]
+
+mod bench;
+mod check;
+mod layers;
+mod program;
+mod run;
+mod sample;
+mod schema;
+mod test;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", about)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Developer commands of Shard.
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Builds Shard and starts a conversation in a sample repository
+    Run,
+    /// Runs everything that CI runs: the checks, the build, all tests
+    Test(test::Arguments),
+    /// Checks format, lints, layers, generated files, unwanted dependencies, documentation
+    Check,
+    /// Writes the JSON Schemas in docs/schemas from the types
+    Schema,
+    /// Measures start, memory and the cost of a command, with a release build
+    Bench,
+}
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Command::Run => run::run(),
+        Command::Test(arguments) => test::run(&arguments),
+        Command::Check => check::run(),
+        Command::Schema => schema::run(),
+        Command::Bench => bench::run(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

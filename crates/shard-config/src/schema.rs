@@ -49,7 +49,8 @@ pub struct Permissions {
     #[serde(deserialize_with = "crate::rules::read_each")]
     #[schemars(with = "Vec<shard_types::Rule>")]
     pub rules: Vec<RuleEntry>,
-    /// Seconds that a question waits after the last person has left.
+    /// Seconds that a question waits for its answer before the headless policy decides. With a
+    /// daemon, they count from when the last person has left.
     pub ask_timeout_secs: u64,
     /// What happens to a question that nobody is there to answer.
     pub headless_policy: HeadlessPolicy,

@@ -43,7 +43,8 @@ pub trait Mode: Send + Sync {
         Vote::Abstain
     }
 
-    /// Looks at the last message of a turn; what it returns is kept as a checkpoint.
+    /// Looks at the last message of a turn; the object that it returns is kept
+    /// as a checkpoint. It names its sort in `artifactKind`.
     fn on_turn_end(&self, message: &Message) -> Option<serde_json::Value> {
         let _ = message;
         None

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use shard_config::{Config, ProviderConfig, ProviderKind};
-use shard_contracts::{Mode, Provider, Tool};
+use shard_config::{Config, ProviderConfig, ProviderKind, expand_home};
+use shard_contracts::{Extension, Mode, Provider, Tool};
 use shard_session::{Header, Loaded, SessionError, SessionFile};
 use shard_types::{Checkpoint, EntryBody, HeadlessPolicy, SessionId, time};
 
@@ -16,6 +16,7 @@ use crate::agent::{AgentHandle, AgentSession, Channel, Responder, SessionUi, Set
 use crate::bundled;
 use crate::bus::Bus;
 use crate::catalog::{Catalog, CatalogError, Selection};
+use crate::context_files::{self, ContextSources};
 use crate::gate::{Gate, GateSettings};
 use crate::host::{ExtensionHost, Snapshot};
 use crate::keys;
@@ -60,10 +61,14 @@ pub struct Boot {
     pub tools: Option<Vec<String>>,
     /// Over what the configuration says.
     pub headless_policy: Option<HeadlessPolicy>,
-    /// Whether the project's own allow rules count.
+    /// Whether the project's own allow rules and instructions count.
     pub trust_project: bool,
+    /// Whether `AGENTS.md` files are read beside `SHARD.md`.
+    pub agents_md: bool,
     /// Who answers questions.
     pub responder: Responder,
+    /// What the agent can do beyond what is built in. Installed last, so that it may replace.
+    pub extensions: Vec<Box<dyn Extension>>,
 }
 
 /// A session that is ready to run.
@@ -74,12 +79,12 @@ pub struct Booted {
     pub handle: AgentHandle,
     /// Where its events come out.
     pub bus: Arc<Bus>,
+    /// What the extensions want done at the end; to be shut down after the session.
+    pub host: ExtensionHost,
     /// Which session it is.
     pub session_id: SessionId,
     /// The model that it starts with.
     pub model: Selection,
-    /// No provider is configured, so the built-in demo answers.
-    pub demo: bool,
     /// What is worth telling a person about rules, grants and extensions.
     pub diagnostics: Vec<String>,
 }
@@ -148,6 +153,9 @@ impl Boot {
         host.install(&bundled::Modes).await;
         host.install(&bundled::Gatekeeper(Arc::new(gate))).await;
         host.install(&bundled::Providers(self.providers())).await;
+        for extension in &self.extensions {
+            host.install(&**extension).await;
+        }
         diagnostics.extend(
             host.diagnostics()
                 .iter()
@@ -157,7 +165,15 @@ impl Boot {
         self.restrict_tools(&mut capabilities)?;
         let catalog = Catalog::new(capabilities.providers.clone());
         let model = self.choose_model(&catalog, found.loaded.as_ref()).await?;
+        let (context, told) = context_files::load(&ContextSources {
+            cwd: &cwd,
+            config_dir: self.config_dir(),
+            trust_project: self.trust_project,
+            agents_md: self.agents_md,
+        });
+        diagnostics.extend(told);
         let settings = Settings {
+            context,
             mode: self.choose_mode(&capabilities, found.loaded.as_ref())?,
             capabilities,
             catalog,
@@ -179,11 +195,15 @@ impl Boot {
             session,
             handle,
             bus,
+            host,
             session_id,
             model,
-            demo: self.config.providers.is_empty(),
             diagnostics,
         })
+    }
+
+    fn config_dir(&self) -> &Path {
+        self.config_path.parent().unwrap_or(Path::new("/"))
     }
 
     fn find_session(&self, folder: &Path) -> Result<Found, BootError> {
@@ -259,13 +279,6 @@ impl Boot {
     }
 
     fn providers(&self) -> Vec<Arc<dyn Provider>> {
-        if self.config.providers.is_empty() {
-            return vec![provider::build(ProviderSettings::new(
-                "demo",
-                ProviderKind::Demo,
-                "",
-            ))];
-        }
         let environment: Arc<[_]> = self.environment.clone().into();
         let settings = |(name, config): (&String, &ProviderConfig)| ProviderSettings {
             headers: config
@@ -276,6 +289,10 @@ impl Boot {
             key: keys::source(config, self.home.clone(), Arc::clone(&environment)),
             key_origin: keys::origin(config),
             models: config.models.clone().unwrap_or_default(),
+            ca_file: config
+                .ca_file
+                .as_deref()
+                .and_then(|path| expand_home(path, self.home.as_deref())),
             reasoning_replay: config.reasoning_replay,
             ..ProviderSettings::new(
                 name,
@@ -283,12 +300,13 @@ impl Boot {
                 config.effective_base_url().unwrap_or_default(),
             )
         };
-        self.config
-            .providers
-            .iter()
-            .map(settings)
-            .map(provider::build)
-            .collect()
+        let configured = self.config.providers.iter().map(settings);
+        // It is no model, so it is offered only where it is all there is, or was asked for.
+        let named = self.model.as_ref().or(self.config.model.as_ref());
+        let demo = self.config.providers.is_empty()
+            || named.is_some_and(|model| model.starts_with("demo/"));
+        let demo = demo.then(|| ProviderSettings::new("demo", ProviderKind::Demo, ""));
+        configured.chain(demo).map(provider::build).collect()
     }
 
     fn restrict_tools(&self, capabilities: &mut Snapshot) -> Result<(), BootError> {

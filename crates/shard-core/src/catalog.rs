@@ -83,9 +83,11 @@ pub enum CatalogError {
         /// Those that there are.
         known: String,
     },
-    /// There is nothing to choose from.
-    #[error("no model is configured; `shard doctor` shows what could be")]
-    Empty,
+    /// No provider says which models it has.
+    #[error(
+        "no provider names its models ({0}); write `model` into the configuration, or use --model"
+    )]
+    Empty(String),
 }
 
 /// All providers with their models.
@@ -153,17 +155,22 @@ impl Catalog {
     /// The first model of the first provider that has one.
     ///
     /// # Errors
-    /// [`CatalogError::Empty`].
+    /// [`CatalogError::Empty`], with what each provider said.
     pub async fn first(&self) -> Result<Selection, CatalogError> {
+        let mut said = Vec::new();
         for provider in &self.providers {
-            if let Some(spec) = specs(&**provider).await.into_iter().next() {
-                return Ok(Selection {
-                    provider: Arc::clone(provider),
-                    spec,
-                });
+            match ask(&**provider).await.map(|specs| specs.into_iter().next()) {
+                Ok(Some(spec)) => {
+                    return Ok(Selection {
+                        provider: Arc::clone(provider),
+                        spec,
+                    });
+                }
+                Ok(None) => said.push(format!("{}: an empty list", provider.name())),
+                Err(error) => said.push(format!("{}: {error}", provider.name())),
             }
         }
-        Err(CatalogError::Empty)
+        Err(CatalogError::Empty(said.join("; ")))
     }
 
     /// Every model of every provider. A provider that does not answer in time is left out.
@@ -184,12 +191,16 @@ impl Catalog {
 }
 
 async fn specs(provider: &dyn Provider) -> Vec<ModelSpec> {
+    ask(provider).await.unwrap_or_else(|error| {
+        tracing::warn!(provider = provider.name(), %error, "cannot list models");
+        Vec::new()
+    })
+}
+
+async fn ask(provider: &dyn Provider) -> Result<Vec<ModelSpec>, String> {
     match tokio::time::timeout(LIST_DEADLINE, provider.models()).await {
-        Ok(Ok(specs)) => specs,
-        Ok(Err(error)) => {
-            tracing::warn!(provider = provider.name(), kind = ?error.kind, "cannot list models");
-            Vec::new()
-        }
-        Err(_) => Vec::new(),
+        Ok(Ok(specs)) => Ok(specs),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_) => Err(format!("no answer within {} s", LIST_DEADLINE.as_secs())),
     }
 }

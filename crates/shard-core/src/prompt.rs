@@ -30,5 +30,6 @@ pub(crate) fn system(settings: &Settings, mode: &dyn Mode) -> String {
     if let Some(section) = mode.prompt_section() {
         _ = write!(text, "\n{section}\n");
     }
+    text.push_str(&settings.context);
     text
 }

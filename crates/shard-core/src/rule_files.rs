@@ -48,7 +48,7 @@ pub fn load(sources: &RuleSources<'_>) -> (Vec<RuleLayer>, Vec<String>) {
 
 /// The working directory and its ancestors up to the root of its repository. Without a repository
 /// the working directory alone: nobody said where the project ends.
-fn project_folders(cwd: &Path) -> Vec<PathBuf> {
+pub(crate) fn project_folders(cwd: &Path) -> Vec<PathBuf> {
     let folders: Vec<_> = cwd.ancestors().map(Path::to_owned).collect();
     let root = folders
         .iter()

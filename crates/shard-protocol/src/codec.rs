@@ -2,7 +2,7 @@
 //!
 //! A record ends at LF and nowhere else: U+2028, U+2029 and U+0085 are ordinary characters inside
 //! a string. One CR before the LF is dropped. The decoder never holds more than one record of
-//! [`MAX_MESSAGE_BYTES`](crate::MAX_MESSAGE_BYTES), and a bad record does not end the stream.
+//! [`MAX_MESSAGE_BYTES`], and a bad record does not end the stream.
 
 use crate::MAX_MESSAGE_BYTES;
 

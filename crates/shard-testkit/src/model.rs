@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
@@ -176,11 +176,15 @@ impl ScriptedModel {
         self.wait_for(&what, gone).await;
     }
 
-    /// Waits until the reply to that chat request was sent as scripted. Fails the test after 10 s.
-    pub async fn played(&self, number: usize) {
+    /// Waits until the reply to that chat request was sent as scripted; gives the moment when its
+    /// last byte was. Fails the test after 10 s.
+    pub async fn played(&self, number: usize) -> Instant {
         let played = |log: &Log| Self::end_of(log, number) == Some(End::Played);
         let what = format!("the reply to chat request {number} to be sent");
         self.wait_for(&what, played).await;
+        let log = self.shared.log.borrow();
+        let end = log.chats.get(number).and_then(|chat| chat.end);
+        end.map_or_else(Instant::now, |(_, when)| when)
     }
 
     /// Whether the client of that chat request has gone away before the reply was over.
@@ -190,7 +194,7 @@ impl ScriptedModel {
     }
 
     fn end_of(log: &Log, number: usize) -> Option<End> {
-        log.chats.get(number).and_then(|chat| chat.end)
+        log.chats.get(number)?.end.map(|(end, _)| end)
     }
 
     async fn wait_for(&self, what: &str, condition: impl FnMut(&Log) -> bool) {
@@ -200,7 +204,8 @@ impl ScriptedModel {
             .is_ok();
         if !came {
             let log = self.shared.log.borrow();
-            let ends: Vec<_> = log.chats.iter().map(|chat| chat.end).collect();
+            let chats = 0..log.chats.len();
+            let ends: Vec<_> = chats.map(|number| Self::end_of(&log, number)).collect();
             panic!(
                 "waited {DEADLINE:?} for {what}; chat requests ended {ends:?}, violations: {:?}",
                 log.violations

@@ -273,6 +273,23 @@ async fn one_connection_carries_many_requests() {
 }
 
 #[tokio::test]
+async fn it_is_known_when_a_reply_was_over() {
+    let gate = Gate::new();
+    let model = ScriptedModel::start([reply![hold(&gate), "a"], reply!["b"]]);
+    let response = post(&model, Provider::OpenAi).await;
+    gate.reached().await;
+    let before = std::time::Instant::now();
+    gate.open();
+    response.text().await.unwrap();
+    let over = model.played(0).await;
+    post(&model, Provider::OpenAi).await;
+    let next = model.request(1).await.arrived;
+    assert!(before <= over, "it was over before it went on");
+    assert!(over <= next, "it was over after the next request had come");
+    assert_eq!(model.played(0).await, over);
+}
+
+#[tokio::test]
 async fn a_request_without_a_reply_is_a_500_and_a_violation() {
     let model = ScriptedModel::start(["only one"]);
     assert_eq!(post(&model, Provider::OpenAi).await.status(), 200);

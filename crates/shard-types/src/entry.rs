@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use crate::{
     ContentBlock, EntryId, Image, RenderDescriptor, Role, SessionId, ToolResultContent, Usage,
@@ -170,9 +171,11 @@ pub enum Checkpoint {
         /// The mode's name.
         mode: String,
     },
-    /// A kind that this build does not know.
-    #[serde(other)]
-    Other,
+    /// Something that a mode keeps of a turn, or a kind that this build does not know; whole,
+    /// with its `artifactKind`.
+    #[serde(untagged)]
+    #[schemars(skip)]
+    Other(Map<String, Value>),
 }
 
 #[derive(Deserialize)]
@@ -188,6 +191,31 @@ struct Row<'a> {
     details: &'a RawValue,
 }
 
+impl Checkpoint {
+    /// The kinds that are more than kept.
+    const KINDS: [&str; 7] = [
+        "session",
+        "fork",
+        "prompt_accepted",
+        "prompts_cleared",
+        "tool_started",
+        "model_changed",
+        "mode_changed",
+    ];
+
+    /// A known kind with details that do not fit is damage, and must not pass for an unknown one.
+    fn from_json(details: &str) -> serde_json::Result<Self> {
+        let checkpoint = serde_json::from_str(details)?;
+        match &checkpoint {
+            Self::Other(map) => match map.get("artifactKind").and_then(Value::as_str) {
+                Some(kind) if !Self::KINDS.contains(&kind) => Ok(checkpoint),
+                _ => Err(serde::de::Error::custom("not the details of a checkpoint")),
+            },
+            _ => Ok(checkpoint),
+        }
+    }
+}
+
 impl SessionEntry {
     /// Reads one line of a session file. `details` are parsed by their type alone, without an
     /// intermediate tree.
@@ -201,7 +229,7 @@ impl SessionEntry {
             "message" => EntryBody::Message(serde_json::from_str(details)?),
             "tool_result" => EntryBody::ToolResult(serde_json::from_str(details)?),
             "compaction" => EntryBody::Compaction(serde_json::from_str(details)?),
-            "checkpoint" => EntryBody::Checkpoint(serde_json::from_str(details)?),
+            "checkpoint" => EntryBody::Checkpoint(Checkpoint::from_json(details)?),
             _ => EntryBody::Unknown,
         };
         Ok(Self {
@@ -258,9 +286,20 @@ mod tests {
         let entry = SessionEntry::from_json(
             r#"{"id":"msg-2","parentId":"msg-1","timestamp":2,"type":"checkpoint","details":{"artifactKind":"hologram","x":1}}"#,
         );
-        assert_eq!(
-            entry.unwrap().body,
-            EntryBody::Checkpoint(Checkpoint::Other)
-        );
+        let EntryBody::Checkpoint(Checkpoint::Other(kept)) = entry.unwrap().body else {
+            panic!("it is kept whole");
+        };
+        assert_eq!(kept["x"], 1);
+        for damaged in [
+            "{}",
+            r#"{"artifactKind":"tool_started"}"#,
+            r#"{"artifactKind":7}"#,
+        ] {
+            let row = r#"{"id":"msg-2","parentId":"msg-1","timestamp":2,"type":"checkpoint","details":DETAILS}"#;
+            assert!(
+                SessionEntry::from_json(&row.replace("DETAILS", damaged)).is_err(),
+                "{damaged}"
+            );
+        }
     }
 }

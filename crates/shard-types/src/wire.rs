@@ -110,7 +110,7 @@ macro_rules! messages {
             /// Reads the body of a message of type `kind`; `None` for a type outside this family.
             ///
             /// # Errors
-            /// [`BadBody`](shard_types::wire_support::BadBody) for a known type with a body that does not fit.
+            /// `BadBody` for a known type with a body that does not fit.
             pub fn parse(
                 kind: &str,
                 json: &str,

@@ -44,6 +44,7 @@ async fn serve(booted: Booted, outbox: Arc<Outbox>) -> Result<(), Failure> {
         session,
         handle,
         bus,
+        mut host,
         diagnostics,
         ..
     } = booted;
@@ -73,7 +74,11 @@ async fn serve(booted: Booted, outbox: Arc<Outbox>) -> Result<(), Failure> {
         tracing::debug!(pss_kb = memory::pss_kb(), "ending");
     }
     // Whatever hangs, the process ends: its tools end with it, and the transcript is on file.
-    let closed = tokio::time::timeout(END, handle.close()).await;
+    let wind_down = async {
+        handle.close().await;
+        host.shut_down().await;
+    };
+    let closed = tokio::time::timeout(END, wind_down).await;
     outbox.finish(LAST_LINES);
     if closed.is_err() {
         tracing::error!("the agent did not end in time");

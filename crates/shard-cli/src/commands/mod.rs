@@ -60,7 +60,9 @@ impl AgentOptions {
             tools: self.tools,
             headless_policy: self.headless_policy,
             trust_project: self.trust_project,
+            agents_md: !self.no_agents_md,
             responder,
+            extensions: Vec::new(),
         }
     }
 }

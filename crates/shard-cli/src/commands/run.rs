@@ -47,18 +47,16 @@ pub(crate) fn run(args: RunArgs) -> Result<(), Failure> {
         Responder::Nobody
     };
     block_on(async move {
-        let booted = args
-            .agent
-            .boot(places, config, responder)
-            .assemble()
-            .await?;
-        if booted.demo {
+        if config.providers.is_empty() {
             say(DEMO);
         }
+        // Before a session is made: without a prompt there is none.
         let text = match args.text {
             Some(text) => text,
             None => read_line(interactive)?,
         };
+        let boot = args.agent.boot(places, config, responder);
+        let booted = boot.assemble().await?;
         let style = if args.json { Style::Json } else { Style::Text };
         carry_out(booted, text, style, interactive).await
     })
@@ -104,6 +102,7 @@ async fn carry_out(
         session,
         handle,
         bus,
+        mut host,
         diagnostics,
         model,
         ..
@@ -128,7 +127,11 @@ async fn carry_out(
         tokio::spawn(Asker::new(handle.clone(), Arc::clone(&err))?.run(asked));
     }
     let outcome = follow(&handle, &printer, &out, text).await;
-    _ = tokio::time::timeout(END, handle.close()).await;
+    let wind_down = async {
+        handle.close().await;
+        host.shut_down().await;
+    };
+    _ = tokio::time::timeout(END, wind_down).await;
     printer.end_line();
     out.finish(Duration::from_secs(5));
     err.finish(Duration::from_secs(1));

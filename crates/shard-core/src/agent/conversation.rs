@@ -69,6 +69,13 @@ impl Conversation {
         history::assemble(&self.entries)
     }
 
+    /// What the model said last.
+    pub(super) fn last_message(&self) -> Option<Message> {
+        let said = self.entries.iter().rev().filter_map(shown);
+        said.into_iter()
+            .find(|message| message.role == Role::Assistant)
+    }
+
     /// The newest messages up to a bound, and `draft` after them.
     pub(super) fn window(&self, draft: Option<Message>) -> LiveWindow {
         let mut messages: Vec<Message> = Vec::new();

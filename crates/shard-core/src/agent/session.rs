@@ -422,6 +422,18 @@ impl AgentSession {
         }
     }
 
+    /// Keeps what the mode finds worth keeping of a finished turn.
+    fn keep_artifact(&mut self) {
+        let last = self.conversation.last_message();
+        let found = last.and_then(|message| self.mode.on_turn_end(&message));
+        let Some(serde_json::Value::Object(artifact)) = found else {
+            return;
+        };
+        if let Err(error) = self.store.checkpoint(Checkpoint::Other(artifact)) {
+            self.complain(ErrorCode::InternalError, error.to_string());
+        }
+    }
+
     /// A turn is over, in whatever way: what it left open is closed, and the next one starts.
     fn turn_ended(&mut self, reason: Option<TurnEndReason>) {
         // What the turn said last is still in the inbox.
@@ -448,6 +460,9 @@ impl AgentSession {
             None if cancelled => TurnEndReason::Aborted,
             None => TurnEndReason::Error,
         };
+        if reason == TurnEndReason::Done {
+            self.keep_artifact();
+        }
         self.store.sync_in_background();
         self.publish(TurnEnd {
             turn_id: turn.id,

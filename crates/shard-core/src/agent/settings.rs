@@ -41,6 +41,8 @@ pub struct Settings {
     pub max_rounds: u32,
     /// How much of a tool's output goes to the model, in bytes.
     pub max_output_bytes: usize,
+    /// What people wrote down for agents: a part of the system prompt.
+    pub context: String,
     /// Where output that is too long is kept.
     pub output_dir: PathBuf,
 }

@@ -7,7 +7,7 @@ use shard_types::{
 
 use super::rules::Call;
 use super::shell::Role;
-use super::visible::{visible, visible_part};
+use super::visible::{visible, visible_lines, visible_part};
 
 /// Longest value that is shown, in characters.
 const MAX_VALUE: usize = 4000;
@@ -128,7 +128,9 @@ fn details(call: &Call<'_>, why: Option<String>) -> Vec<PermissionDetail> {
     let facts = call.facts;
     let mut details = match facts.access {
         Access::Command(line) => command_details(call, line),
-        Access::Read(_) | Access::Write(_) => path_details(facts),
+        Access::Read(_) => path_details(facts),
+        // What would be written is what the answer is about.
+        Access::Write(_) => [path_details(facts), text_details(facts)].concat(),
         Access::Nothing | Access::Unknown => input_details(facts),
     };
     details.extend(why.map(|why| detail("Why", &why, DetailFormat::Text)));
@@ -183,6 +185,22 @@ fn path_details(facts: &CallFacts<'_>) -> Vec<PermissionDetail> {
         details.push(detail("Paths", &format!("{more} more"), DetailFormat::Text));
     }
     details
+}
+
+/// The texts of a call, such as what a file is to hold: everything but the paths.
+fn text_details(facts: &CallFacts<'_>) -> Vec<PermissionDetail> {
+    let is_path = |text: &str| facts.paths.iter().any(|fact| fact.given == text);
+    let texts = facts
+        .input
+        .iter()
+        .filter_map(|(key, value)| Some((key, value.as_str()?)))
+        .filter(|(_, text)| !is_path(text));
+    let shown = texts.take(MAX_LISTED).map(|(key, text)| PermissionDetail {
+        label: Some(visible(key)),
+        value: visible_lines(text, MAX_VALUE),
+        format: Some(DetailFormat::Code),
+    });
+    shown.collect()
 }
 
 fn input_details(facts: &CallFacts<'_>) -> Vec<PermissionDetail> {

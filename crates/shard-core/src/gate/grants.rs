@@ -204,6 +204,3 @@ fn set_aside(path: &Path, error: &io::Error) -> String {
         Err(failed) => format!("{what}; none is in force, and it cannot be set aside: {failed}"),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -6,12 +6,13 @@
 
 use std::cell::OnceCell;
 
+use globset::{Glob, GlobMatcher};
 use serde_json::Value;
 use shard_contracts::{Access, CallFacts};
 use shard_types::{Rule, RuleAction};
 
 use super::globs::{PathGlob, Place};
-use super::pattern::{Match, covers, name_fits, touches};
+use super::pattern::{Match, covers, touches};
 use super::reach::{Reach, Uses};
 use super::shell::{Analysis, Role, Simple, analyze};
 
@@ -38,6 +39,7 @@ pub(super) struct RuleSet {
 #[derive(Debug)]
 struct Compiled {
     rule: Rule,
+    tool: GlobMatcher,
     path: Option<PathGlob>,
     source: String,
 }
@@ -146,12 +148,8 @@ impl RuleSet {
                 if rule.action == RuleAction::Allow && !layer.trusted {
                     continue;
                 }
-                match rule.path.as_deref().map(PathGlob::new).transpose() {
-                    Ok(path) => set.rules.push(Compiled {
-                        rule,
-                        path,
-                        source: layer.source.clone(),
-                    }),
+                match Compiled::new(&rule, &layer.source) {
+                    Ok(compiled) => set.rules.push(compiled),
                     Err(error) => {
                         let what = format!("{}: rule {index}: {error}", layer.source);
                         if rule.action != RuleAction::Allow {
@@ -248,8 +246,18 @@ fn items<'a>(call: &'a Call<'_>) -> Vec<(Item<'a>, bool)> {
 }
 
 impl Compiled {
+    fn new(rule: &Rule, source: &str) -> Result<Self, String> {
+        let tool = Glob::new(&rule.tool).map_err(|error| error.to_string())?;
+        Ok(Self {
+            rule: rule.clone(),
+            tool: tool.compile_matcher(),
+            path: rule.path.as_deref().map(PathGlob::new).transpose()?,
+            source: source.to_owned(),
+        })
+    }
+
     fn names(&self, tool: &str) -> bool {
-        name_fits(&self.rule.tool, tool)
+        self.tool.is_match(tool)
     }
 
     fn why(&self) -> String {

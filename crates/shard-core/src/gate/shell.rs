@@ -9,6 +9,10 @@
 //! grammar alone is not trusted for this: [`check`] compares what it found with the text, since a
 //! grammar that is a little more generous than bash would hide commands.
 
+use std::ops::ControlFlow;
+
+use tree_sitter::{ParseOptions, ParseState, Point};
+
 mod check;
 mod expand;
 mod heredoc;
@@ -24,6 +28,9 @@ pub(crate) use wrap::program;
 
 /// Longest line that is looked at. Longer ones are data more than commands.
 const MAX_LINE: usize = 64 * 1024;
+
+/// How often the parser may report before it is stopped.
+const MAX_STEPS: usize = 4096;
 
 /// How deep scripts may be nested in scripts (`sh -c "sh -c …"`).
 const MAX_SCRIPTS: usize = 4;
@@ -77,13 +84,6 @@ impl Simple {
 }
 
 impl Analysis {
-    fn opaque() -> Self {
-        Self {
-            unparsable: true,
-            ..Self::default()
-        }
-    }
-
     /// Adds a command; what cannot be one by bash's own words means that the line was misread.
     fn push(&mut self, words: Vec<Word>, role: Role) {
         if self.commands.len() >= MAX_COMMANDS {
@@ -129,10 +129,22 @@ fn script(text: &str, level: usize, found: &mut Analysis) {
         found.unparsable = true;
         return;
     }
+    if !check::splits_no_character(root, text) {
+        found.unparsable = true;
+        return;
+    }
     if !check::tree_covers_text(root, text) {
         found.unparsable = true;
     }
     walk::Walk { text, level, found }.node(root, 0);
+}
+
+/// Beyond ASCII the grammar's scanner looks characters up in tables that end before them, so it
+/// gets plain letters in their place, byte for byte: to bash they are nothing but letters either.
+/// No keyword is made of this one alone.
+fn masked(text: &str) -> Vec<u8> {
+    let mask = |byte: u8| if byte.is_ascii() { byte } else { b'z' };
+    text.bytes().map(mask).collect()
 }
 
 /// Parsers hold buffers and tables; one that is made here costs an agent nothing before its first
@@ -142,5 +154,18 @@ fn parse(text: &str) -> Option<tree_sitter::Tree> {
     parser
         .set_language(&tree_sitter_bash::LANGUAGE.into())
         .ok()?;
-    parser.parse(text, None)
+    let mut steps = 0;
+    // The parser reports every so many of its own steps, so the bound is the same on any machine.
+    let mut stop = |_: &ParseState| {
+        steps += 1;
+        if steps > MAX_STEPS {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    };
+    let options = ParseOptions::new().progress_callback(&mut stop);
+    let bytes = masked(text);
+    let mut read = |at: usize, _: Point| &bytes[at.min(bytes.len())..];
+    parser.parse_with_options(&mut read, None, Some(options))
 }

@@ -47,6 +47,16 @@ fn hides(code: u32) -> bool {
 /// [`visible`], and no longer than a person reads: head and tail stay, and what is missing is
 /// said, so that nothing can hide behind the end.
 pub(super) fn visible_part(text: &str, most: usize) -> String {
+    part(text, most, visible)
+}
+
+/// The same for a text of several lines, which stay lines.
+pub(super) fn visible_lines(text: &str, most: usize) -> String {
+    let lines = |text: &str| text.split('\n').map(visible).collect::<Vec<_>>().join("\n");
+    part(text, most, lines)
+}
+
+fn part(text: &str, most: usize, visible: impl Fn(&str) -> String) -> String {
     let count = text.chars().count();
     if count <= most {
         return visible(text);
@@ -75,6 +85,11 @@ mod tests {
             "a<U+00A0>b<U+FEFF>c<U+2066><U+009B>"
         );
         assert_eq!(visible("grün 漢字 🙂 ls -la"), "grün 漢字 🙂 ls -la");
+    }
+
+    #[test]
+    fn lines_stay_lines_and_nothing_else_does() {
+        assert_eq!(visible_lines("a\tb\n\u{1b}[2Jc\r\n", 90), "a␉b\n␛[2Jc␍\n");
     }
 
     #[test]

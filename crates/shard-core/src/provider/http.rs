@@ -5,21 +5,21 @@
 //! Proxies are taken from the environment. Redirects are not followed: a key must not travel to
 //! another host, and a redirected POST would lose its body anyway.
 
+use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use futures_util::StreamExt;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, ClientBuilder, Method, RequestBuilder, Response, Url};
+use reqwest::{Certificate, Client, ClientBuilder, Method, RequestBuilder, Response, Url};
 use serde_json::Value;
+use shard_config::{ProviderKind, Secret};
 use shard_contracts::{ProviderError, ProviderErrorKind as Kind};
 use shard_types::ModelSpec;
 use tokio::sync::OnceCell;
 
 use super::catalog;
 use super::failure::{Target, chain};
-use shard_config::{ProviderKind, Secret};
-
 use super::settings::{KeySource, ProviderSettings};
 
 /// Most that is read of an answer that is no stream.
@@ -153,20 +153,20 @@ impl Link {
             return Ok(client.clone());
         }
         let (url, timeout) = (url.clone(), self.settings.connect_timeout);
+        let ca_file = self.settings.ca_file.clone();
         let built = if url.scheme() == "https" {
             // Reads and parses some hundred certificates: too long for the thread of everything.
-            let built = tokio::task::spawn_blocking(move || client(&url, timeout)).await;
-            built.map_err(|e| e.to_string())
+            let build = move || client(&url, timeout, ca_file.as_deref());
+            let built = tokio::task::spawn_blocking(build).await;
+            built.map_err(|e| e.to_string()).flatten()
         } else {
-            Ok(client(&url, timeout))
+            client(&url, timeout, None)
         };
-        let client = built
-            .and_then(|client| client.map_err(|e| chain(&e)))
-            .map_err(|why| {
-                let what = format!("cannot set up a client: {why}");
-                let next = "For https the system's root certificates are needed (ca-certificates).";
-                target.unusable(Kind::Rejected, &what, next)
-            })?;
+        let client = built.map_err(|why| {
+            let what = format!("cannot set up a client: {why}");
+            let next = "For https the system's root certificates are needed (ca-certificates).";
+            target.unusable(Kind::Rejected, &what, next)
+        })?;
         Ok(self.client.get_or_init(|| client).clone())
     }
 
@@ -207,18 +207,35 @@ fn builder(connect_timeout: Duration) -> ClientBuilder {
 }
 
 /// A client for `url`.
-fn client(url: &Url, connect_timeout: Duration) -> reqwest::Result<Client> {
+fn client(url: &Url, connect_timeout: Duration, ca_file: Option<&Path>) -> Result<Client, String> {
     let mut builder = builder(connect_timeout);
     // The HTTP stack reads these variables too, but for it `*` leaves out addresses in numbers.
     let spared = ["NO_PROXY", "no_proxy"].map(|name| std::env::var(name).unwrap_or_default());
     if spared.iter().any(|list| spares_all(list)) {
         builder = builder.no_proxy();
     }
-    if url.scheme() == "https" {
-        builder.build()
-    } else {
+    if url.scheme() != "https" {
         // An empty list of roots keeps the platform's certificates from being read and parsed.
-        builder.tls_certs_only([]).build()
+        builder = builder.tls_certs_only([]);
+    } else if let Some(path) = ca_file {
+        builder = builder.tls_certs_merge(certificates(path)?);
+    }
+    builder.build().map_err(|error| chain(&error))
+}
+
+fn certificates(path: &Path) -> Result<Vec<Certificate>, String> {
+    let pem = std::fs::read(path).map_err(|error| {
+        format!(
+            "cannot read the certificates in {}: {error}",
+            path.display()
+        )
+    })?;
+    match Certificate::from_pem_bundle(&pem) {
+        Ok(certificates) if !certificates.is_empty() => Ok(certificates),
+        _ => Err(format!(
+            "there is no certificate in PEM in {}",
+            path.display()
+        )),
     }
 }
 

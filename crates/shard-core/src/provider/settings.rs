@@ -1,6 +1,7 @@
 //! What a provider is told when it is made.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -67,6 +68,8 @@ pub struct ProviderSettings {
     /// Whether the reasoning of earlier answers is sent back as `reasoning_content`. Some servers
     /// refuse requests without it, others refuse requests with it. Only for `OpenAi`.
     pub reasoning_replay: bool,
+    /// A file of further certificates to trust, in PEM.
+    pub ca_file: Option<PathBuf>,
     /// How long the server may keep silent.
     pub stall_timeout: Duration,
     /// How long a connection may take to come about.
@@ -84,6 +87,7 @@ impl ProviderSettings {
             key: KeySource::None,
             key_origin: None,
             models: Vec::new(),
+            ca_file: None,
             reasoning_replay: false,
             stall_timeout: STALL_TIMEOUT,
             connect_timeout: CONNECT_TIMEOUT,

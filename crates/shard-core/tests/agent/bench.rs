@@ -160,6 +160,7 @@ impl Bench {
         let provider = Arc::clone(&capabilities.providers[0]);
         let spec = model(false);
         let settings = Settings {
+            context: String::new(),
             cwd: folder.path().to_owned(),
             catalog: Catalog::new(capabilities.providers.clone()),
             model: Selection { provider, spec },

@@ -43,12 +43,13 @@ impl Connection {
             .map(|(name, value)| (name.trim().to_ascii_lowercase(), value.trim().to_owned()))
             .collect();
         let bytes = self.body(&headers).await?;
+        let arrived = Instant::now();
         Ok(Some(Request {
             method,
             path,
             headers,
             body: parse(&bytes),
-            arrived: Instant::now(),
+            arrived,
         }))
     }
 

@@ -1,5 +1,7 @@
 //! What the scripted model has seen. It lives in a watch channel, so that tests can wait on it.
 
+use std::time::Instant;
+
 use super::request::Request;
 
 /// Everything that came, in order.
@@ -16,7 +18,8 @@ pub(super) struct Log {
 #[derive(Debug)]
 pub(super) struct Exchange {
     pub(super) request: Request,
-    pub(super) end: Option<End>,
+    /// How and when the answer ended.
+    pub(super) end: Option<(End, Instant)>,
 }
 
 /// How an answer ended.

@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -122,8 +123,8 @@ async fn answer_chat(
     let (number, reply) = shared.accept(provider, &request);
     let played = play(provider, &request, reply, shared, connection).await;
     let end = match &played {
-        Ok(_) => End::Played,
-        Err(_) => End::ClientGone,
+        Ok(_) => (End::Played, Instant::now()),
+        Err(_) => (End::ClientGone, Instant::now()),
     };
     shared
         .log

@@ -4,51 +4,91 @@
 //! continuation joins, where a quote ends. In each of them a command could hide. A line that gets
 //! near such a corner is not understood.
 
-use tree_sitter::{Node, TreeCursor};
+use tree_sitter::Node;
 
-/// Characters that the grammar takes for blanks and bash does not, and those that change what a
-/// reader sees.
+/// Whether a text may be parsed at all: no character that the grammar takes for a blank and bash
+/// does not, and no more structure than a person would write. The parser's time and memory grow
+/// faster than its input, and some of it is not safe from a hostile one.
 pub(super) fn plain_text(text: &str) -> bool {
     let odd = |c: char| {
         (c.is_control() && c != '\n' && c != '\t')
             || (c.is_whitespace() && !c.is_ascii())
             || c == '\u{feff}'
     };
-    // The scanner keeps a stack of here-documents; nobody needs a deep one.
-    !text.chars().any(odd) && text.matches("<<").count() <= 8
+    let structure = text.chars().filter(|c| "(){}[]`|&;<>$".contains(*c));
+    !text.chars().any(odd)
+        && structure.count() <= MAX_STRUCTURE
+        && text.lines().count() <= MAX_STRUCTURE
+        && text.matches("<<").count() <= 8
+        && nesting(text) <= MAX_NESTING
+}
+
+/// How many brackets and keywords are open at once, at most. Quotes are not looked at.
+fn nesting(text: &str) -> usize {
+    let (mut open, mut most) = (0_usize, 0);
+    for c in text.chars() {
+        match c {
+            '(' | '{' | '[' => open += 1,
+            ')' | '}' | ']' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        most = most.max(open);
+    }
+    most + text
+        .split_whitespace()
+        .filter(|word| OPENERS.contains(word))
+        .count()
+}
+
+const OPENERS: [&str; 7] = ["if", "for", "while", "until", "case", "select", "!"];
+const MAX_STRUCTURE: usize = 2048;
+const MAX_NESTING: usize = 64;
+
+/// Whether every node starts and ends at a character, so that its text can be taken.
+pub(super) fn splits_no_character(root: Node<'_>, text: &str) -> bool {
+    let mut sound = true;
+    each_leaf(root, |node, _| {
+        let (start, end) = (node.start_byte(), node.end_byte());
+        sound = text.is_char_boundary(start) && text.is_char_boundary(end) && start <= end;
+        sound
+    });
+    sound
 }
 
 /// Whether the leaves of the tree, and only blanks between them, make up the text.
 pub(super) fn tree_covers_text(root: Node<'_>, text: &str) -> bool {
-    let mut cursor = root.walk();
     let mut end = 0;
+    let all = each_leaf(root, |node, parent| {
+        let start = node.start_byte();
+        let sound = start >= end
+            && !node.is_missing()
+            && gap_is_blank(text, end, start, parent == "string")
+            && leaf_is_sound(node, parent, text);
+        end = node.end_byte();
+        sound
+    });
+    all && gap_is_blank(text, end, text.len(), false)
+}
+
+/// Shows every leaf and the kind of its parent, until one is refused. The parents are kept on the
+/// way, because asking a node for its parent searches the tree from the top.
+fn each_leaf<'t>(root: Node<'t>, mut show: impl FnMut(Node<'t>, &str) -> bool) -> bool {
+    let mut cursor = root.walk();
+    let mut above = vec!["program"];
     loop {
         let node = cursor.node();
         if node.child_count() > 0 && cursor.goto_first_child() {
+            above.push(node.kind());
             continue;
         }
-        if node.start_byte() < end || node.is_missing() {
+        if !show(node, above.last().copied().unwrap_or_default()) {
             return false;
         }
-        let in_string = node.parent().is_some_and(|above| above.kind() == "string");
-        if !gap_is_blank(text, end, node.start_byte(), in_string) || !leaf_is_sound(node, text) {
-            return false;
-        }
-        end = node.end_byte();
-        if !advance(&mut cursor) {
-            return gap_is_blank(text, end, text.len(), false);
-        }
-    }
-}
-
-/// Moves to the next node that is not below this one.
-fn advance(cursor: &mut TreeCursor<'_>) -> bool {
-    loop {
-        if cursor.goto_next_sibling() {
-            return true;
-        }
-        if !cursor.goto_parent() {
-            return false;
+        while !cursor.goto_next_sibling() {
+            above.pop();
+            if !cursor.goto_parent() {
+                return true;
+            }
         }
     }
 }
@@ -68,7 +108,7 @@ fn gap_is_blank(text: &str, from: usize, to: usize, in_string: bool) -> bool {
     true
 }
 
-fn leaf_is_sound(node: Node<'_>, text: &str) -> bool {
+fn leaf_is_sound(node: Node<'_>, parent: &str, text: &str) -> bool {
     let leaf = &text[node.byte_range()];
     let (before, after) = (&text[..node.start_byte()], &text[node.end_byte()..]);
     let starts_word = before
@@ -77,18 +117,17 @@ fn leaf_is_sound(node: Node<'_>, text: &str) -> bool {
         .is_none_or(|c| " \t\n;&|()".contains(c));
     match node.kind() {
         "comment" => starts_word && !before.ends_with("\\\n"),
-        "word" => !(leaf.starts_with('#') && starts_word) && !unescaped(leaf, METACHARACTERS),
+        "word" => !(unescaped(leaf, METACHARACTERS) || leaf.starts_with('#') && starts_word),
         "regex" | "extglob_pattern" => !leaf.contains(|c| METACHARACTERS.contains(c) || c == '\\'),
         "string_content" => !unescaped(leaf, "$`\""),
         // A here-document is judged where it is walked.
         "heredoc_body" | "heredoc_content" | "raw_string" | "ansi_c_string" => true,
-        "$" if !node.is_named() && node.parent().is_some_and(lone_dollar_holder) => {
-            after.chars().next().is_none_or(|c| {
-                !c.is_alphanumeric() && !"_({['\"`@*#?$!-".contains(c) || ends(node, c)
-            })
+        "$" if matches!(parent, "string" | "concatenation" | "command") => {
+            let closes = parent == "string" && after.starts_with('"');
+            closes || !after.starts_with(|c: char| c.is_alphanumeric() || EXPANDS.contains(c))
         }
         // The grammar reads `{x` as a group, bash as a program named so.
-        "{" if is_group(node) => after.starts_with([' ', '\t', '\n']),
+        "{" if parent == "compound_statement" => after.starts_with([' ', '\t', '\n']),
         "<" | ">" | ">>" | "<<" | "<<<" | "<<-" | "<&" | ">&" | ">|" | "&>" | "&>>" => {
             // `{name}>file` assigns a descriptor to a variable.
             !before.ends_with('}')
@@ -97,19 +136,8 @@ fn leaf_is_sound(node: Node<'_>, text: &str) -> bool {
     }
 }
 
-fn lone_dollar_holder(parent: Node<'_>) -> bool {
-    matches!(parent.kind(), "string" | "concatenation" | "command")
-}
-
-/// In a string, the dollar before the closing quote is just a dollar.
-fn ends(node: Node<'_>, next: char) -> bool {
-    next == '"' && node.parent().is_some_and(|above| above.kind() == "string")
-}
-
-fn is_group(node: Node<'_>) -> bool {
-    node.parent()
-        .is_some_and(|above| above.kind() == "compound_statement")
-}
+/// What makes a dollar before it more than a dollar.
+const EXPANDS: &str = "_({['\"`@*#?$!-";
 
 const METACHARACTERS: &str = " \t\n;&|<>()$`'\"";
 

@@ -104,10 +104,10 @@ fn what_hides_in_words_is_found() {
         ("X=1", "assigns"),
         ("X=(a $(rm f))", "rm_f / assigns"),
         ("X=1 Y=2", "assigns"),
-        ("export X=$(rm f)", "export_◌ / rm_f / assigns"),
+        ("export X=$(rm f)", "export / rm_f / assigns"),
         ("echo ${X:-$(rm f)}", "echo_◌ / rm_f"),
         ("echo ${X:=y}", "echo_◌ / assigns"),
-        ("echo \"${X:-`rm f`}\"", "echo_◌ / rm_f"),
+        ("echo \"${X:-`rm f`}\"", "echo_◌ / unparsable"),
         ("echo $((1 + $(rm f)))", "echo_◌ / rm_f"),
         ("echo $((X=1))", "echo_◌ / assigns"),
         ("((X++))", "assigns"),
@@ -149,10 +149,13 @@ fn quotes_are_taken_off_as_bash_does() {
         ("git {} x{}y", "git_{}_x{}y"),
         ("git 100 -5 16#ff", "git_100_-5_16#ff"),
         ("git a#b", "git_a#b"),
+        ("écho grün \"漢字\" '🙂' \\é", "écho_grün_漢字_🙂_é"),
+        ("é=1 rm", "rm / assigns"),
         ("$X status", "◌_status"),
         ("${X}it status", "◌it_status"),
         ("$(echo rm) f", "◌_f / echo_rm"),
-        ("{rm,-rf,x}", "◌rm,-rf,x◌"),
+        ("{rm,-rf,x}", "unparsable"),
+        ("echo \"x\"#; rm f", "echo_x# / rm_f"),
         ("git \"cost: 5$\"", "git_cost: 5$"),
         ("git status \\\n  --short", "git_status_--short"),
         ("./git status", "./git_status"),
@@ -271,7 +274,6 @@ fn what_bash_may_read_otherwise_is_not_understood() {
         "if a; then b",
         "a &&",
         "git st\\\natus",
-        "echo \"x\"#; rm f",
         "echo $'a\\\\' ; rm f ; echo '",
         "echo \"${X:-'}\"; rm f; echo \"'}\"",
         "echo `echo '`' ; rm f; echo '`'",
@@ -319,11 +321,12 @@ fn hard_lines_are_read_in_good_time() {
     for piece in [
         "(", "$(", "{ ", "a|", "\"$(", "`", "<<E ", "${a", "if ", "[[ ", "((", "a=(", "'",
     ] {
-        let line = piece.repeat(MAX_LINE / piece.len());
-        let _ = analyze(&line);
-        eprintln!("{piece:?} {:?}", start.elapsed());
+        for count in [50, 500, 1000, 2000, MAX_LINE / piece.len()] {
+            let _ = analyze(&piece.repeat(count));
+        }
+        println!("{piece:?} {:?}", start.elapsed());
     }
-    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+    assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
 }
 
 proptest! {
@@ -338,7 +341,7 @@ proptest! {
             proptest::sample::select(vec![
                 "a", " ", "\n", "'", "\"", "`", "$", "$(", ")", "(", "{", "}", "<", ">", "<<E\n",
                 "E\n", "&", "|", ";", "#", "\\", "=", "X=", "if ", "then ", "fi", "do ", "done",
-                "for x in ", "[[ ", "]]", "((", "))", "${", "*", "~", "-", "é", "xargs ", "env ",
+                "for x in ", "[[ ", "]]", "((", "))", "${", "*", "~", "-", "é", "漢", "🙂", "xargs ", "env ",
                 "sh -c ", "find . -exec ", "eval ", "time ", "-I", "1", "2>", "&>", "!", "case ",
                 "esac", ";;", "in ",
             ]),

@@ -243,7 +243,14 @@ fn ansi(raw: &str, units: &mut Units) -> Option<()> {
     Some(())
 }
 
-/// All children of a node.
+/// All children of a node. With a cursor: finding each by its number takes time that grows with
+/// the square of the line.
 pub(super) fn children(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {
-    (0..node.child_count()).filter_map(move |nth| node.child(nth as u32))
+    let mut cursor = node.walk();
+    let mut more = cursor.goto_first_child();
+    std::iter::from_fn(move || {
+        let child = more.then(|| cursor.node());
+        more = more && cursor.goto_next_sibling();
+        child
+    })
 }

@@ -201,7 +201,7 @@ fn skip_options(words: &[Word], shape: &Shape) -> Option<usize> {
             }
             text if shape.flags.contains(&text) => 1,
             text if shape.valued.contains(&text) => 2,
-            _ if shape.valued.iter().any(|valued| attached(&valued)) => 1,
+            _ if shape.valued.iter().any(attached) => 1,
             _ if number && shape.valued.contains(&"-n") => 1,
             _ => return None,
         };

@@ -1,0 +1,66 @@
+//! How fast the program starts, how little memory it keeps, and what a command costs on top of
+//! the shell that runs it.
+//!
+//! Measures the program at `SHARD_BIN` against the scripted model, which answers at once from a
+//! thread of this process. Reports; judges nothing: times depend on the machine, so each stands
+//! beside a bare process of the same kind, measured in between.
+
+#![expect(clippy::print_stdout, reason = "the table is what this is for")]
+
+mod bash;
+mod child;
+mod memory;
+mod samples;
+mod start;
+mod table;
+
+use anyhow::Result;
+
+use table::Table;
+
+/// How often a thing is measured.
+const ROUNDS: usize = 40;
+
+/// How often it is done before that, for caches to fill.
+const WARM_UPS: usize = 5;
+
+fn main() -> Result<()> {
+    // `cargo test --all-targets` starts benchmarks too, but without this argument.
+    if !std::env::args().any(|argument| argument == "--bench") {
+        return Ok(());
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let table = runtime.block_on(measure())?;
+    println!("{table}");
+    Ok(())
+}
+
+async fn measure() -> Result<Table> {
+    let mut table = Table::default();
+    let run = start::run().await?;
+    let bare = run.bare.median();
+    table.times("a bare process (true)", &run.bare);
+    table
+        .times("shard run: until the first request", &run.request)
+        .aim("15 ms")
+        .beside(run.request.median(), bare);
+    table
+        .times("shard run: whole", &run.whole)
+        .aim("25 ms")
+        .beside(run.whole.median(), bare);
+    let sync = start::agent()?;
+    table
+        .times("shard agent: until sync", &sync)
+        .beside(sync.median(), bare);
+    let round = bash::rounds().await?;
+    let bare = round.bare.median();
+    table.times("a bare bash (bash -c true)", &round.bare);
+    table
+        .times("a bash round: reply over to next request", &round.gap)
+        .aim("bare bash + 2.5 ms")
+        .beside(round.gap.median(), bare);
+    memory::idle()?.report(&mut table);
+    Ok(table)
+}
