@@ -23,6 +23,9 @@ impl Walk<'_> {
             self.found.unparsable = true;
             return;
         }
+        if !MAY_BREAK.contains(&node.kind()) && self.breaks(node) {
+            self.found.unparsable = true;
+        }
         match node.kind() {
             "command" => return self.command(node, depth),
             "declaration_command" | "unset_command" => {
@@ -38,13 +41,17 @@ impl Walk<'_> {
             }
             "file_redirect" => self.redirect(node),
             "heredoc_redirect" => self.document(node),
-            "redirected_statement" => self.redirected(node),
             "expansion" => self.effect(expand::parameter(node, self.text)),
             "arithmetic_expansion" | "c_style_for_statement" => {
                 self.effect(expand::arithmetic(node, self.text));
             }
             "compound_statement" if self.raw(node).starts_with("((") => {
                 self.effect(expand::arithmetic(node, self.text));
+            }
+            "redirected_statement" if self.touches_redirect(node) => self.found.unparsable = true,
+            // Values of assignments and the like are read nowhere else.
+            "concatenation" | "string" if word::read(node, self.text).is_none() => {
+                self.found.unparsable = true;
             }
             "command_substitution" => self.effect(expand::backquoted(node, self.text)),
             kind if PLAIN.contains(&kind) => {}
@@ -57,6 +64,27 @@ impl Walk<'_> {
         for child in children(node).filter(Node::is_named) {
             self.node(child, depth + 1);
         }
+    }
+
+    /// Whether the parts of a node stand on several lines. The grammar lets a line break pass as a
+    /// blank; to bash it ends the command.
+    fn breaks(&self, node: Node<'_>) -> bool {
+        let mut end = node.start_byte();
+        children(node).any(|child| {
+            let gap = &self.text[end.min(child.start_byte())..child.start_byte()];
+            end = child.end_byte();
+            gap.replace("\\\n", "").contains('\n')
+        })
+    }
+
+    /// Whether something follows a redirection without a blank that is none itself.
+    fn touches_redirect(&self, node: Node<'_>) -> bool {
+        let redirects = |node: &Node<'_>| node.kind().ends_with("_redirect");
+        children(node)
+            .zip(children(node).skip(1))
+            .any(|(one, next)| {
+                redirects(&one) && !redirects(&next) && one.end_byte() == next.start_byte()
+            })
     }
 
     fn raw(&self, node: Node<'_>) -> &str {
@@ -74,26 +102,17 @@ impl Walk<'_> {
     /// A simple command: its own words first, then whatever its words and redirections run.
     fn command(&mut self, node: Node<'_>, depth: usize) {
         let mut words = Vec::new();
-        let mut last_word_end = None;
-        let mut end = node.start_byte();
+        let mut last_end = None;
         for child in children(node) {
-            // The grammar lets a line break pass as a blank; to bash it ends the command.
-            let gap = &self.text[end.min(child.start_byte())..child.start_byte()];
-            if gap.replace("\\\n", "").contains('\n') {
+            let redirects = matches!(child.kind(), "file_redirect" | "herestring_redirect");
+            // A word that touches what stands before it belongs to it, to bash.
+            if last_end == Some(child.start_byte()) && !redirects {
                 self.found.unparsable = true;
             }
-            end = child.end_byte();
-            if matches!(
-                child.kind(),
-                "variable_assignment" | "file_redirect" | "herestring_redirect"
-            ) {
+            last_end = Some(child.end_byte());
+            if redirects || child.kind() == "variable_assignment" {
                 continue;
             }
-            // Two words that touch are one to bash.
-            if last_word_end == Some(child.start_byte()) {
-                self.found.unparsable = true;
-            }
-            last_word_end = Some(child.end_byte());
             match self.argument(child) {
                 Some(word) => words.push(word),
                 None => self.found.unparsable = true,
@@ -117,18 +136,6 @@ impl Walk<'_> {
         let open = node.child(0).map_or("[", |open| self.raw(open)).to_owned();
         self.found
             .push(vec![Word::literal(open), Word::hole()], Role::Runs);
-    }
-
-    /// `if …; fi > file`, or a redirection alone, which makes or empties a file.
-    fn redirected(&mut self, node: Node<'_>) {
-        let gaps_hold_breaks = children(node)
-            .zip(children(node).skip(1))
-            .any(|(one, next)| {
-                self.text[one.end_byte().min(next.start_byte())..next.start_byte()].contains('\n')
-            });
-        if gaps_hold_breaks {
-            self.found.unparsable = true;
-        }
     }
 
     fn redirect(&mut self, node: Node<'_>) {
@@ -188,7 +195,8 @@ impl Walk<'_> {
 }
 
 /// Kinds that run nothing themselves, whatever their parts do.
-const PLAIN: [&str; 48] = [
+const PLAIN: [&str; 49] = [
+    "redirected_statement",
     "program",
     "list",
     "pipeline",
@@ -237,4 +245,28 @@ const PLAIN: [&str; 48] = [
     "_expression",
     "_statement",
     "_primary_expression",
+];
+
+/// Kinds whose parts may stand on several lines.
+const MAY_BREAK: [&str; 20] = [
+    "program",
+    "list",
+    "pipeline",
+    "subshell",
+    "compound_statement",
+    "if_statement",
+    "elif_clause",
+    "else_clause",
+    "while_statement",
+    "for_statement",
+    "do_group",
+    "case_statement",
+    "case_item",
+    "function_definition",
+    "command_substitution",
+    "process_substitution",
+    "heredoc_redirect",
+    "heredoc_body",
+    "string",
+    "array",
 ];

@@ -163,12 +163,13 @@ fn plain(words: Vec<Word>, shape: &Shape, level: usize, found: &mut Analysis) {
         found.unparsable = true;
         return vague(words, 1, found);
     };
-    let inner = words[start..].to_vec();
+    let mut inner = words[start..].to_vec();
+    // `time` and `sudo` take assignments before the command.
+    let assigned = inner.iter().take_while(|word| assignment(word)).count();
+    found.assigns |= assigned > 0;
+    inner.drain(..assigned);
     if inner.is_empty() {
         return found.push(words, Role::Runs);
-    }
-    if assignment(&inner[0]) {
-        found.assigns = true;
     }
     found.push(words, shape.role);
     add(inner, level + 1, found);
