@@ -57,14 +57,22 @@ impl Direct {
                 Next::Continue
             }
             Record::NotUtf8 => {
-                self.refuse(nameless(None, "the line is not UTF-8; send JSON in UTF-8"));
+                self.refuse(BadMessage {
+                    id: None,
+                    kind: None,
+                    message: "the line is not UTF-8; send JSON in UTF-8".to_owned(),
+                });
                 Next::Continue
             }
             Record::TooLong(head) => {
                 let message = format!(
                     "the message is larger than {MAX_MESSAGE_BYTES} bytes; the connection is closed"
                 );
-                self.refuse(nameless(codec::id_of_oversized(&head), message));
+                self.refuse(BadMessage {
+                    id: codec::field_of_oversized(&head, "id"),
+                    kind: codec::field_of_oversized(&head, "type"),
+                    message,
+                });
                 Next::Close
             }
         }
@@ -120,14 +128,6 @@ impl Direct {
                     .send(ServerMessage::Agent(None, error.into()).to_json());
             }
         }
-    }
-}
-
-fn nameless(id: Option<String>, message: impl Into<String>) -> BadMessage {
-    BadMessage {
-        id,
-        kind: None,
-        message: message.into(),
     }
 }
 

@@ -98,13 +98,14 @@ fn finish(mut line: Vec<u8>) -> Option<Record> {
     Some(String::from_utf8(line).map_or(Record::NotUtf8, Record::Line))
 }
 
-/// Finds the `id` of an oversized message in its first bytes, so that the refusal can reach its
-/// sender. A guess at best: a message cut short is no JSON.
+/// Finds a text field of an oversized message, its `id` or `type`, in its first bytes, so that the
+/// refusal can reach its sender. A guess at best: a message cut short is no JSON.
 #[must_use]
-pub fn id_of_oversized(head: &[u8]) -> Option<String> {
+pub fn field_of_oversized(head: &[u8], key: &str) -> Option<String> {
     let text = String::from_utf8_lossy(head);
-    let at = text.find("\"id\"")?;
-    let value = text[at + 4..].trim_start().strip_prefix(':')?.trim_start();
+    let key = format!("\"{key}\"");
+    let value = &text[text.find(&key)? + key.len()..];
+    let value = value.trim_start().strip_prefix(':')?.trim_start();
     let mut values = serde_json::Deserializer::from_str(value).into_iter::<String>();
     values.next()?.ok()
 }
@@ -165,8 +166,8 @@ mod tests {
         );
         let head = b"{\"id\":\"r1\",\"x\":\"yyyyyyyyyyyy".to_vec();
         assert_eq!(records, [Record::TooLong(head.clone()), line("{}")]);
-        assert_eq!(id_of_oversized(&head), Some("r1".to_owned()));
-        assert_eq!(id_of_oversized(b"{\"x\":\"yyy"), None);
+        assert_eq!(field_of_oversized(&head, "id"), Some("r1".to_owned()));
+        assert_eq!(field_of_oversized(b"{\"x\":\"yyy", "id"), None);
     }
 
     #[test]

@@ -86,15 +86,17 @@ async fn a_large_message_is_taken_and_one_over_the_bound_ends_the_connection() {
     let long = "x".repeat(3 << 20);
     assert_eq!(agent.turn(&long).await.text(), "read it all");
     let mark = agent.mark();
-    let line = format!(
-        "{{\"id\":\"big\",\"type\":\"prompt\",\"message\":\"{}\"}}\n",
-        "y".repeat(17 << 20)
-    );
+    let mut line = String::from("{\"id\":\"big\",\"type\":\"prompt\",\"message\":\"");
+    line.push_str(&"y".repeat((16 << 20) + 1 - line.len()));
     agent.send_raw(line.as_bytes()).await;
     let refused = agent.wait_for_type(mark, "response").await;
     assert_eq!(
-        (&refused["id"], &refused["error"]["code"]),
-        (&json!("big"), &json!("INVALID_REQUEST"))
+        (
+            &refused["id"],
+            &refused["command"],
+            &refused["error"]["code"]
+        ),
+        (&json!("big"), &json!("prompt"), &json!("INVALID_REQUEST"))
     );
     assert_eq!(agent.exited().await.code(), Some(1));
     assert_eq!(model.requests().len(), 1);

@@ -82,7 +82,10 @@ async fn killed_while_it_streams_nothing_shown_is_lost() {
     let again = AgentProcess::start(&home, &["--continue"]);
     again.sync().await;
     assert_eq!(again.turn("three").await.text(), "second answer");
-    assert_eq!(model.request(2).await.user_texts().concat(), "onetwothree");
+    assert_eq!(
+        model.request(2).await.user_texts().concat(),
+        "onetwo\n\nthree"
+    );
 }
 
 #[tokio::test]

@@ -53,31 +53,25 @@ async fn a_row_that_does_not_fit_is_not_shown_and_leaves_no_half() {
 }
 
 #[tokio::test]
-async fn a_write_that_does_not_fit_leaves_the_old_file_whole() {
-    let model = ScriptedModel::start([
-        reply![
-            tool(
-                "bash",
-                json!({ "command": "seq 1 40000 > big.txt; wc -c < big.txt" })
-            ),
-            tool("read", json!({ "path": "keep.txt" }))
-        ],
-        reply![tool(
-            "write",
-            json!({ "path": "keep.txt", "content": "y".repeat(60_000) })
-        )],
-        reply![text("told")],
-    ]);
+async fn an_edit_that_does_not_fit_leaves_the_old_file_whole() {
+    let edit = json!({ "path": "big.txt", "old_text": "the start", "new_text": "the beginning" });
+    let model = ScriptedModel::start([reply![tool("edit", edit)], reply![text("told")]]);
     let (home, _script) = limited(&model, 256);
-    home.write("keep.txt", "old content\n");
+    let old = format!("the start\n{}", "filler line\n".repeat(40_000));
+    home.write("big.txt", &old);
     let agent = AgentProcess::start(&home, &[]);
     let turn = agent.turn("go").await;
-    assert_eq!(turn.reason(), "done");
-    assert!(!turn.result_text(0).is_empty());
-    assert_eq!(
-        turn.results()[2]["is_error"],
-        json!(false),
-        "60 kB fit into 256 KiB"
+    assert_eq!((turn.text().as_str(), turn.reason()), ("told", "done"));
+    assert_eq!(turn.results()[0]["is_error"], json!(true));
+    assert!(
+        turn.result_text(0).contains("big.txt"),
+        "{}",
+        turn.result_text(0)
     );
-    assert_eq!(home.read("keep.txt").len(), 60_000);
+    assert_eq!(home.read("big.txt"), old);
+    assert_eq!(
+        home.git(&["status", "--short"]),
+        "?? big.txt",
+        "no half-written file is left"
+    );
 }
