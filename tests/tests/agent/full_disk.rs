@@ -23,7 +23,7 @@ fn limited(model: &ScriptedModel, blocks: u32) -> (Home, tempfile::TempDir) {
 
 #[tokio::test]
 async fn a_row_that_does_not_fit_is_not_shown_and_leaves_no_half() {
-    let model = ScriptedModel::start([reply![text("short")], reply![text(&"long ".repeat(8000))]]);
+    let model = ScriptedModel::start([reply![text("short")], reply![text("long ".repeat(8000))]]);
     let (home, _script) = limited(&model, 16);
     let agent = AgentProcess::start(&home, &[]);
     assert_eq!(agent.turn("one").await.text(), "short");

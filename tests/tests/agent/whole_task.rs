@@ -1,12 +1,12 @@
-//! A whole task: read, edit, run the tests, with two questions on the way.
+//! A whole task: read, edit, run the tests, with a question before each step.
 
 use serde_json::json;
 use shard_testkit::{
-    AgentProcess, Answer, Home, Provider, ScriptedModel, ask_all, reply, text, tool,
+    AgentProcess, Answer, Home, Provider, ScriptedModel, Turn, ask_all, reply, text, tool,
 };
 
-async fn fixes_a_bug(provider: Provider) {
-    let model = ScriptedModel::start([
+fn scripted() -> ScriptedModel {
+    ScriptedModel::start([
         reply![
             text("Let me look.").chunks(3),
             tool("read", json!({ "path": "calc.sh" })).pieces(4)
@@ -17,7 +17,11 @@ async fn fixes_a_bug(provider: Provider) {
         )],
         reply![tool("bash", json!({ "command": "bash test.sh" }))],
         reply![text("Fixed: the sum was a difference.").chunks(4)],
-    ]);
+    ])
+}
+
+async fn fixes_a_bug(provider: Provider) {
+    let model = scripted();
     let home = Home::builder()
         .model(&model)
         .provider(provider)
@@ -69,6 +73,14 @@ async fn fixes_a_bug(provider: Provider) {
         .map(|line| &line["kind"])
         .collect();
     assert_eq!(kinds, ["del", "add"]);
+    check_order(&turn);
+    let last = model.request(3).await;
+    assert_eq!(last.tool_results().len(), 3);
+    assert!(agent.quit().await.success());
+}
+
+/// Each message, then its question, its answer, its call and its result; the end of the turn last.
+fn check_order(turn: &Turn) {
     let order: Vec<_> = turn
         .types()
         .into_iter()
@@ -100,9 +112,6 @@ async fn fixes_a_bug(provider: Provider) {
     ]
     .concat();
     assert_eq!(order, want);
-    let last = model.request(3).await;
-    assert_eq!(last.tool_results().len(), 3);
-    assert!(agent.quit().await.success());
 }
 
 #[tokio::test]
