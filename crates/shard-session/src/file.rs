@@ -167,6 +167,14 @@ impl SessionFile {
     }
 }
 
+impl Drop for SessionFile {
+    /// Gives the lock up at once: a process that was just forked for a command would otherwise
+    /// hold it, through its copy of the descriptor, until it executes.
+    fn drop(&mut self) {
+        _ = self.file.unlock();
+    }
+}
+
 fn lock(file: &File, path: &Path) -> Result<(), SessionError> {
     match file.try_lock() {
         Ok(()) => Ok(()),

@@ -1,7 +1,9 @@
 //! `shard run` and the commands beside it.
 
 use serde_json::{Value, json};
-use shard_testkit::{Home, ScriptedModel, allow_all, ask_all, error, reply, run_cli, text, tool};
+use shard_testkit::{
+    AgentProcess, Home, ScriptedModel, allow_all, ask_all, error, reply, run_cli, text, tool,
+};
 
 #[tokio::test]
 async fn the_answer_is_on_stdout_and_everything_about_it_is_not() {
@@ -117,6 +119,32 @@ async fn mistakes_are_told_in_one_line() {
         home.session_files().is_empty(),
         "nothing is left of a start that failed"
     );
+}
+
+#[tokio::test]
+async fn no_tool_runs_once_the_working_directory_is_gone() {
+    let model = ScriptedModel::start([
+        reply![
+            tool("bash", json!({ "command": "echo hi" })),
+            tool("read", json!({ "path": "README.md" })),
+            tool("write", json!({ "path": "x.txt", "content": "x" })),
+        ],
+        reply![text("understood")],
+    ]);
+    let home = Home::new(&model);
+    let agent = AgentProcess::start(&home, &[]);
+    agent.sync().await;
+    std::fs::remove_dir_all(home.work()).unwrap();
+    let turn = agent.turn("go").await;
+    for call in 0..3 {
+        let said = turn.result_text(call);
+        assert!(
+            said.contains("the working directory") && said.contains("is gone"),
+            "{said}"
+        );
+    }
+    assert_eq!(turn.text(), "understood");
+    assert!(!home.work().exists(), "nothing made it again");
 }
 
 #[tokio::test]

@@ -75,6 +75,13 @@ impl Turn {
             return Ok(Err(problem));
         }
         let access = tool.access(&args);
+        let cwd = &self.settings.agent.cwd;
+        if access != Access::Nothing && !cwd.is_dir() {
+            return Ok(Err(format!(
+                "nothing was run: the working directory {} is gone; ask the person to restore it",
+                cwd.display()
+            )));
+        }
         let given = match &access {
             Access::Read(paths) | Access::Write(paths) => paths.as_slice(),
             Access::Nothing | Access::Command(_) | Access::Unknown => &[],
