@@ -110,7 +110,7 @@ async fn what_is_no_line_has_its_answer_too() {
     check(
         &bench,
         Record::TooLong(br#"{"type":"prompt","id":"r1","message":"xx"#.to_vec()),
-        &[r#"{"type":"response","id":"r1","command":"","success":false,"error":{"code":"INVALID_REQUEST","message":"the message is larger than 16777216 bytes; the connection is closed"}}"#],
+        &[r#"{"type":"response","id":"r1","command":"prompt","success":false,"error":{"code":"INVALID_REQUEST","message":"the message is larger than 16777216 bytes; the connection is closed"}}"#],
         Next::Close,
     )
     .await;
