@@ -142,7 +142,12 @@ async fn survives_every_kill(provider: Provider) {
             .collect();
         assert_true(&home, &results);
         if home.has("ran.txt") {
-            assert_eq!(home.read("ran.txt"), "ran\n", "killed after {count}");
+            // A kill between its opening and its writing leaves it empty; two runs leave two lines.
+            let ran = home.read("ran.txt");
+            assert!(
+                ["", "ran\n"].contains(&&*ran),
+                "killed after {count}: {ran:?}"
+            );
         }
         until("nothing is left", ENDS_WITHIN, || {
             processes_under(home.root()).is_empty()
