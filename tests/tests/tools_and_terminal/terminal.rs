@@ -126,7 +126,7 @@ async fn ctrl_c_with_a_question_open_ends_the_run_and_the_call_did_not_start() {
         !status.success() && stdout.is_empty(),
         "{status} {stdout:?}"
     );
-    assert_eq!(results(&home).len(), 1);
+    assert_eq!(results(&home).len(), 1, "{status} {}", run.shown());
     assert!(!home.has("x.txt"));
 }
 
