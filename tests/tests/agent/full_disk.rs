@@ -1,38 +1,35 @@
 //! A disk that is full, played with a limit on the size of files.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 
 use serde_json::{Value, json};
 use shard_testkit::{AgentProcess, Home, Mark, ScriptedModel, reply, run_cli, text, tool};
 
-/// A home whose agent may write files of at most `blocks` KiB, for as long as its script stands.
-fn limited(model: &ScriptedModel, blocks: u32) -> (Home, tempfile::TempDir) {
+/// A home whose agent may write files of at most that many KiB, until [`lift`].
+fn limited(model: &ScriptedModel, kib: u32) -> (Home, tempfile::TempDir) {
     let plain = Home::new(model);
     let dir = tempfile::tempdir().unwrap();
-    let script = dir.path().join("shard");
+    let (draft, script) = (dir.path().join("draft"), dir.path().join("shard"));
     let binary = plain.binary().display();
-    fs::write(
-        &script,
-        format!("#!/bin/bash\nulimit -f {blocks}\nexec {binary} \"$@\"\n"),
-    )
-    .unwrap();
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
-    (Home::builder().model(model).binary(&script).build(), dir)
+    let lines = format!("#!/bin/bash\nulimit -f $(<\"$0.limit\")\nexec {binary} \"$@\"\n");
+    fs::write(&draft, lines).unwrap();
+    // A program that this process had open for writing could not be started for as long as a
+    // child that another test forks just then holds a copy of the descriptor.
+    let install = Command::new("install").args([&draft, &script]).status();
+    assert!(install.unwrap().success());
+    let home = Home::builder().model(model).binary(&script).build();
+    limit(&home, &kib.to_string());
+    (home, dir)
 }
 
-/// The disk has room again.
+fn limit(home: &Home, kib: &str) {
+    fs::write(home.binary().with_extension("limit"), kib).unwrap();
+}
+
+/// The disk has room again, for agents that start from now on.
 fn lift(home: &Home) {
-    let script = fs::read_to_string(home.binary()).unwrap();
-    let free: Vec<_> = script
-        .lines()
-        .filter(|line| !line.starts_with("ulimit"))
-        .collect();
-    // A new file, as a running script must not be written to.
-    let fresh = home.binary().with_extension("fresh");
-    fs::write(&fresh, free.join("\n") + "\n").unwrap();
-    fs::set_permissions(&fresh, fs::Permissions::from_mode(0o755)).unwrap();
-    fs::rename(&fresh, home.binary()).unwrap();
+    limit(home, "unlimited");
 }
 
 /// Every line of the session is whole, and everything that was shown is among them.
