@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod asks;
+mod models;
 mod provider_failures;
 mod steering;
 
