@@ -6,6 +6,7 @@
 mod asks;
 mod models;
 mod provider_failures;
+mod shard_run;
 mod steering;
 
 use serde_json::Value;
