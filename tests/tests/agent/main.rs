@@ -5,6 +5,7 @@
 
 mod bad_input;
 mod crash;
+mod damage;
 mod full_disk;
 mod provider_failures;
 mod run;

@@ -156,6 +156,11 @@ impl AgentSession {
     fn restore(&mut self, loaded: Loaded) {
         self.damage = loaded.damage;
         for entry in loaded.entries {
+            // A row that follows on a prompt's message proves its delivery, even if damage took the
+            // message itself.
+            if let Some(parent) = &entry.parent_id {
+                self.queue.forget(parent);
+            }
             match &entry.body {
                 EntryBody::Checkpoint(Checkpoint::PromptAccepted {
                     message_id,
