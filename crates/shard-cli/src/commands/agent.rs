@@ -57,6 +57,7 @@ async fn serve(booted: Booted, outbox: Arc<Outbox>) -> Result<(), Failure> {
     let mut records = stdio::records()?;
     let mut session = tokio::spawn(session.run());
     let connection = Direct::new(handle.clone(), outlet);
+    let mut asked = std::pin::pin!(asked_to_end());
     let end = loop {
         tokio::select! {
             record = records.next() => {
@@ -66,7 +67,7 @@ async fn serve(booted: Booted, outbox: Arc<Outbox>) -> Result<(), Failure> {
                 }
             }
             () = outbox.closed() => break Err(anyhow::anyhow!("the reader of stdout is gone or too slow").into()),
-            () = asked_to_end() => break Ok(()),
+            () = &mut asked => break Ok(()),
             _ = &mut session => break Err(anyhow::anyhow!("the agent broke down; its session is kept").into()),
         }
     };

@@ -67,17 +67,21 @@ impl AgentOptions {
     }
 }
 
-/// Resolves when the process is asked to end.
-async fn asked_to_end() {
+/// Resolves when the process is asked to end. It listens from the call on, not only while it is
+/// waited for: keep one across a loop, or what comes between two rounds is lost.
+fn asked_to_end() -> impl Future<Output = ()> {
     use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut term), Ok(mut hup)) = (
+    let signals = (
         signal(SignalKind::terminate()),
         signal(SignalKind::hangup()),
-    ) else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = term.recv() => {}
-        _ = hup.recv() => {}
+    );
+    async move {
+        let (Ok(mut term), Ok(mut hup)) = signals else {
+            return std::future::pending().await;
+        };
+        tokio::select! {
+            _ = term.recv() => {}
+            _ = hup.recv() => {}
+        }
     }
 }

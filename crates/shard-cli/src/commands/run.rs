@@ -18,6 +18,7 @@ use shard_core::boot::Booted;
 use shard_protocol::AgentCommand;
 use shard_transports::{Outbox, stdio};
 use shard_types::event::TurnEndReason;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use self::asker::Asker;
@@ -145,6 +146,9 @@ async fn follow(
     out: &Outbox,
     text: String,
 ) -> Result<(), Failure> {
+    // The turn may run before the prompt is answered: an interrupt must abort it from here on.
+    let mut asked = std::pin::pin!(asked_to_end());
+    let mut interrupted = signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?;
     let prompt = AgentCommand::parse("prompt", &json!({ "message": text }).to_string());
     let prompt = prompt.context("`prompt` is a command")??;
     handle.request(prompt).await.map_err(|error| Failure {
@@ -167,8 +171,8 @@ async fn follow(
                 return if well { Ok(()) } else { Err(Failure::silent(FAILED)) };
             }
             () = out.closed() => return Err(Failure::silent(FAILED)), // nobody reads the answer
-            () = asked_to_end() => return Err(Failure::silent(FAILED)),
-            _ = tokio::signal::ctrl_c() => {
+            () = &mut asked => return Err(Failure::silent(FAILED)),
+            _ = interrupted.recv() => {
                 interrupts += 1;
                 if interrupts > 1 {
                     return Err(Failure::silent(130));
