@@ -9,6 +9,7 @@ mod files;
 mod histories;
 mod kill_points;
 mod pty;
+mod signals;
 mod terminal;
 
 use std::path::Path;
