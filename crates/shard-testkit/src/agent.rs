@@ -24,6 +24,9 @@ const TURN_DEADLINE: Duration = Duration::from_secs(20);
 /// How long the process may take to end.
 const EXIT_DEADLINE: Duration = Duration::from_secs(6);
 
+/// How long what a process wrote before its end may take to be read.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
 /// A running `shard agent`. Every line that it prints is kept, in order; a line that is no
 /// message fails whatever waits. The process is killed and waited for on drop.
 #[derive(Debug)]
@@ -246,6 +249,8 @@ impl AgentProcess {
                 self.stderr.tail()
             );
         };
+        // The end of the process may be known before its last words are read.
+        self.messages.drained(LAST_WORDS).await;
         assert_eq!(self.messages.broken(), None, "a line that is no message");
         status.unwrap_or_else(|error| panic!("cannot wait for the agent: {error}"))
     }
@@ -254,6 +259,7 @@ impl AgentProcess {
     pub async fn kill9(&self) {
         let killed = self.child.lock().await.kill().await;
         killed.unwrap_or_else(|error| panic!("cannot kill the agent: {error}"));
+        self.messages.drained(LAST_WORDS).await;
     }
 }
 

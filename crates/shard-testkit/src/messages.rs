@@ -48,6 +48,13 @@ impl Messages {
         self.0.send_modify(|state| state.closed = true);
     }
 
+    /// Waits until everything that was written has been read; at most so long, as another process
+    /// may hold the output open.
+    pub(crate) async fn drained(&self, patience: Duration) {
+        let mut state = self.0.subscribe();
+        _ = tokio::time::timeout(patience, state.wait_for(|state| state.closed)).await;
+    }
+
     pub(crate) fn mark(&self) -> Mark {
         Mark(self.0.borrow().messages.len())
     }
