@@ -243,13 +243,13 @@ async fn every_prompt_that_waited_runs_in_its_order_and_none_twice() {
         .map(|p| p["message"].as_str().unwrap())
         .collect();
     assert_eq!(kinds, ["later-1", "now", "later-2"]);
+    let mut emptied = false;
     again
-        .wait_for(Mark::START, "the last answer", |m| {
-            m["type"] == "queue_changed" && m["queue"] == json!([])
+        .wait_for(Mark::START, "the end of the last turn", |m| {
+            emptied |= m["type"] == "queue_changed" && m["queue"] == json!([]);
+            emptied && m["type"] == "turn_end"
         })
         .await;
-    let mark = again.mark();
-    again.wait_for_type(mark, "turn_end").await;
     assert!(again.quit().await.success());
     // The steer joins the turn that runs when it is taken up; the last prompt has one of its own.
     assert_eq!(asked_anew(&model), ["\n\nlater-1\n\nnow", "|later-2"]);
