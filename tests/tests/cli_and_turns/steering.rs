@@ -391,7 +391,9 @@ async fn a_sync_in_the_middle_of_an_answer_and_the_deltas_after_it_make_the_answ
                 shown == before
             })
             .await;
+        let second = agent.mark();
         agent.send(json!({"type": "sync"})).await;
+        agent.wait_for_type(second, "sync").await;
         gate.open();
         agent.wait_for_type(mark, "turn_end").await;
         let all = agent.messages_since(mark);
