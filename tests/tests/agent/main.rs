@@ -7,7 +7,6 @@ mod bad_input;
 mod crash;
 mod damage;
 mod full_disk;
-mod provider_failures;
-mod run;
+mod refusals;
 mod sessions;
 mod whole_task;
