@@ -13,6 +13,9 @@ const HIGH_WATER: usize = 256 * 1024;
 /// Largest batch that is written at once, in bytes, unless one text is larger.
 const BATCH: usize = 64 * 1024;
 
+/// How many texts over the bound may wait beside what counts: one message, and one `sync`.
+const LARGE: usize = 2;
+
 /// More waits than a peer may leave unread; the connection ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the reader is too slow: {limit} bytes wait already")]
@@ -35,14 +38,20 @@ pub struct Outbox {
 #[derive(Debug, Default)]
 struct State {
     texts: VecDeque<String>,
+    /// Of all texts.
     bytes: usize,
+    /// Of those within the bound: what is held against it.
+    counted: usize,
+    /// How many texts are over the bound by themselves.
+    large: usize,
     /// A batch is being written.
     writing: bool,
     closed: bool,
 }
 
 impl Outbox {
-    /// An empty queue that takes at most `limit` bytes; one single larger text is let through.
+    /// An empty queue that takes at most `limit` bytes. A text that is larger by itself does not
+    /// count, so that a large message costs nobody the connection; only two of them may wait.
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Self {
@@ -66,7 +75,13 @@ impl Outbox {
         if state.closed {
             return Ok(());
         }
-        if !state.texts.is_empty() && state.bytes + text.len() > self.limit {
+        let large = text.len() > self.limit;
+        let full = if large {
+            state.large >= LARGE
+        } else {
+            state.counted + text.len() > self.limit
+        };
+        if full {
             state.closed = true;
             drop(state);
             self.filled.notify_all();
@@ -74,6 +89,11 @@ impl Outbox {
             return Err(OutboxFull { limit: self.limit });
         }
         state.bytes += text.len();
+        if large {
+            state.large += 1;
+        } else {
+            state.counted += text.len();
+        }
         state.texts.push_back(text);
         drop(state);
         self.filled.notify_all();
@@ -113,6 +133,11 @@ impl Outbox {
             .texts
             .pop_front_if(|text| batch.is_empty() || batch.len() + text.len() <= BATCH)
         {
+            if text.len() > self.limit {
+                state.large -= 1;
+            } else {
+                state.counted -= text.len();
+            }
             batch.extend_from_slice(text.as_bytes());
         }
         state.bytes -= batch.len();
@@ -203,17 +228,32 @@ mod tests {
     }
 
     #[test]
-    fn the_bound_counts_bytes_and_lets_one_larger_text_through() {
+    fn the_bound_counts_bytes_and_ends_the_connection() {
         let outbox = Outbox::new(10);
-        outbox.push("x".repeat(50)).unwrap();
+        outbox.push("x".repeat(10)).unwrap();
         assert!(outbox.push("y".to_owned()).is_err());
         outbox.push("z".to_owned()).unwrap();
-        assert_eq!(outbox.take(), Some("x".repeat(50).into_bytes()));
+        assert_eq!(outbox.take(), Some("x".repeat(10).into_bytes()));
         assert_eq!(
             outbox.take(),
             None,
             "what came after the end is not written"
         );
+    }
+
+    #[test]
+    fn a_text_over_the_bound_is_let_through_whatever_waits() {
+        let outbox = Outbox::new(10);
+        let large = || "x".repeat(50);
+        for text in ["small".to_owned(), large(), "four".to_owned(), large()] {
+            outbox.push(text).unwrap();
+        }
+        assert!(outbox.push(large()).is_err(), "but only so many");
+        let mut all = Vec::new();
+        while let Some(batch) = outbox.take() {
+            all.extend(batch);
+        }
+        assert_eq!(all, format!("small{}four{}", large(), large()).into_bytes());
     }
 
     #[test]
