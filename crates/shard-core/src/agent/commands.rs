@@ -13,7 +13,7 @@ use shard_types::event::{
 use shard_types::{Checkpoint, ChoiceIntent, EntryId, ErrorCode, Image, PermissionDecision};
 
 use super::asks::PendingKind;
-use super::handle::{Answer, Reply, Wish};
+use super::handle::{Answer, AnsweredBy, Reply, Wish};
 use super::queue::{Accepted, KeyUse};
 use super::session::AgentSession;
 use crate::catalog::Selection;
@@ -132,7 +132,7 @@ impl AgentSession {
                 return Err(refuse(ErrorCode::Conflict, message).into());
             }
         };
-        if self.queue.is_full() {
+        if self.queue.is_full(&incoming.message) {
             return Err(refuse(
                 ErrorCode::Conflict,
                 "too many prompts wait already; let some of them run first",
@@ -253,7 +253,9 @@ impl AgentSession {
     }
 
     /// Looks the model up, which may ask a server; the session goes on meanwhile.
-    fn set_model(&self, wish: SetModel, reply: Reply) {
+    fn set_model(&mut self, wish: SetModel, reply: Reply) {
+        self.model_wishes += 1;
+        let number = self.model_wishes;
         let catalog = self.settings.catalog.clone();
         let wishes = self.wishes.clone();
         tokio::spawn(async move {
@@ -262,16 +264,31 @@ impl AgentSession {
                 .await
                 .map_err(|error| error.to_string());
             if let Some(wishes) = wishes.upgrade() {
-                _ = wishes.send(Wish::ModelFound { found, reply }).await;
+                _ = wishes
+                    .send(Wish::ModelFound {
+                        wish: number,
+                        found,
+                        reply,
+                    })
+                    .await;
             }
         });
     }
 
-    pub(super) fn model_found(&mut self, found: Result<Selection, String>, reply: Reply) {
-        let outcome = found
-            .map_err(|error| refuse(ErrorCode::NotFound, error))
-            .and_then(|model| self.switch(model));
-        reply(outcome);
+    pub(super) fn model_found(
+        &mut self,
+        wish: u64,
+        found: Result<Selection, String>,
+        reply: Reply,
+    ) {
+        reply(match found {
+            Err(error) => Err(refuse(ErrorCode::NotFound, error)),
+            Ok(_) if wish != self.model_wishes => Err(refuse(
+                ErrorCode::Conflict,
+                "another model was asked for meanwhile, so this one was not taken",
+            )),
+            Ok(model) => self.switch(model),
+        });
     }
 
     fn switch(&mut self, model: Selection) -> Outcome {
@@ -362,7 +379,7 @@ impl AgentSession {
             _ = answer.send(Answer {
                 decision,
                 reason,
-                source,
+                by: AnsweredBy::Client(source),
             });
         }
         data(Answered::default())

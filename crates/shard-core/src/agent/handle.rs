@@ -33,6 +33,8 @@ pub(super) enum Wish {
         answer: oneshot::Sender<Option<UiValue>>,
     },
     ModelFound {
+        /// Which of the wishes for a model this is.
+        wish: u64,
         found: Result<Selection, String>,
         reply: Reply,
     },
@@ -107,8 +109,32 @@ pub(crate) struct Answer {
     pub(crate) decision: PermissionDecision,
     /// What a person gave as the reason.
     pub(crate) reason: Option<String>,
-    /// Who answered, or why nobody did.
-    pub(crate) source: Option<String>,
+    pub(crate) by: AnsweredBy,
+}
+
+/// Who ended a question. A client's word for itself is never taken for one of the others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum AnsweredBy {
+    /// A client, as it calls itself.
+    Client(Option<String>),
+    /// Nobody was there.
+    Headless,
+    /// Nobody answered in time.
+    Timeout,
+    /// The turn was aborted.
+    Aborted,
+}
+
+impl AnsweredBy {
+    /// As events say it.
+    pub(crate) fn source(&self) -> Option<String> {
+        match self {
+            Self::Client(name) => name.clone(),
+            Self::Headless => Some("headless".to_owned()),
+            Self::Timeout => Some("timeout".to_owned()),
+            Self::Aborted => Some("aborted".to_owned()),
+        }
+    }
 }
 
 /// Reaches one session. Cheap to clone; every method is cancel safe.

@@ -29,6 +29,6 @@ mod turns;
 
 pub(crate) use draft::{Call, Finished};
 pub use handle::{AgentHandle, Reply, SessionUi};
-pub(crate) use handle::{Answer, Plan, StartedCall, TurnRequest};
+pub(crate) use handle::{Answer, AnsweredBy, Plan, StartedCall, TurnRequest};
 pub use session::{AgentSession, Channel};
 pub use settings::{Responder, Settings};

@@ -1,6 +1,7 @@
 //! Prompts that wait, and the keys of those that were accepted.
 
 use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use shard_types::event::{QueuedKind, QueuedPrompt};
 use shard_types::{Checkpoint, EntryId, Image};
@@ -41,11 +42,25 @@ impl Accepted {
 const KEYS: usize = 200;
 /// How many prompts may wait.
 const WAITING: usize = 200;
+/// How much text may wait, in bytes, unless it is one prompt: clients are shown all of it whenever
+/// it changes.
+const WAITING_BYTES: usize = 2 * 1024 * 1024;
+
+fn digest(message: &str, images: &[Image]) -> u64 {
+    // Not the randomized hasher: nobody but the sender could gain from a collision.
+    let mut hasher = DefaultHasher::new();
+    message.hash(&mut hasher);
+    for image in images {
+        (&image.mime_type, &image.data).hash(&mut hasher);
+    }
+    hasher.finish()
+}
 
 /// What a request key was used for.
 struct UsedKey {
     key: String,
-    body: (String, Vec<Image>),
+    /// Of the text and the pictures, which may be large.
+    digest: u64,
     message_id: EntryId,
 }
 
@@ -76,15 +91,18 @@ impl Queue {
             }
             self.keys.push_back(UsedKey {
                 key: key.clone(),
-                body: (prompt.message.clone(), prompt.images.clone()),
+                digest: digest(&prompt.message, &prompt.images),
                 message_id: prompt.message_id.clone(),
             });
         }
         self.waiting.push_back(prompt);
     }
 
-    pub(super) fn is_full(&self) -> bool {
-        self.waiting.len() >= WAITING
+    /// Whether a prompt of this text has no room beside what waits.
+    pub(super) fn is_full(&self, message: &str) -> bool {
+        let bytes: usize = self.waiting.iter().map(|prompt| prompt.message.len()).sum();
+        let too_long = !self.waiting.is_empty() && bytes + message.len() > WAITING_BYTES;
+        too_long || self.waiting.len() >= WAITING
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -94,7 +112,7 @@ impl Queue {
     pub(super) fn key_use(&self, key: &str, message: &str, images: &[Image]) -> KeyUse {
         match self.keys.iter().find(|used| used.key == key) {
             None => KeyUse::New,
-            Some(used) if used.body.0 == message && used.body.1 == images => {
+            Some(used) if used.digest == digest(message, images) => {
                 KeyUse::Repeat(used.message_id.clone())
             }
             Some(_) => KeyUse::Other,

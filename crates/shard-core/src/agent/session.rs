@@ -89,6 +89,8 @@ pub struct AgentSession {
     pub(super) asks: Asks,
     pub(super) mode: Arc<dyn Mode>,
     pub(super) model: Selection,
+    /// How many wishes for another model there were: only the latest counts.
+    pub(super) model_wishes: u64,
     status: AgentStatus,
     /// Clients were told more about the status than its name.
     detailed: bool,
@@ -128,6 +130,7 @@ impl AgentSession {
     ) -> Self {
         let mut session = Self {
             model: settings.model.clone(),
+            model_wishes: 0,
             mode: Arc::clone(&settings.mode),
             settings: Arc::new(settings),
             bus,
@@ -247,7 +250,7 @@ impl AgentSession {
             Wish::Command { command, reply } => self.on_command(command, reply),
             Wish::Sync => self.publish_sync(),
             Wish::Dialog { dialog, answer } => self.open_dialog(dialog, answer),
-            Wish::ModelFound { found, reply } => self.model_found(found, reply),
+            Wish::ModelFound { wish, found, reply } => self.model_found(wish, found, reply),
             Wish::Close { done } => self.closing.push(done),
         }
     }
@@ -256,7 +259,7 @@ impl AgentSession {
     async fn wind_down(mut self) {
         self.ending = true;
         self.abort_turn();
-        self.close_asks("aborted");
+        self.close_asks();
         while self.turn.is_some() {
             // Commands are no longer taken; what the turn still says is.
             let cut_off = self.turn.as_ref().and_then(|turn| turn.cut_off);
@@ -413,7 +416,7 @@ impl AgentSession {
         if let Some(turn) = &mut self.turn {
             turn.cancel.cancel();
             turn.cut_off.get_or_insert_with(|| Instant::now() + WIND_UP);
-            self.close_asks("aborted");
+            self.close_asks();
             self.update_status();
         }
     }
@@ -445,7 +448,7 @@ impl AgentSession {
         while let Ok(request) = self.inbox.turn_requests.try_recv() {
             self.on_turn_request(request);
         }
-        self.close_asks("aborted");
+        self.close_asks();
         let cancelled = self.turn.as_ref().is_some_and(RunningTurn::is_cancelled);
         if reason.is_none() && !cancelled {
             let message = "the turn broke down, which is a bug in Shard; what it had done is kept";

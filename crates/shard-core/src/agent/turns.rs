@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use super::asks::PendingKind;
 use super::draft::{Draft, Finished};
-use super::handle::{Answer, Plan, StartedCall, TurnRequest};
+use super::handle::{Answer, AnsweredBy, Plan, StartedCall, TurnRequest};
 use super::session::{AgentSession, RunningTurn};
 use super::settings::Responder;
 use crate::prompt;
@@ -370,7 +370,7 @@ impl AgentSession {
             _ = answer.send(Answer {
                 decision: PermissionDecision::Deny,
                 reason: None,
-                source: Some("aborted".to_owned()),
+                by: AnsweredBy::Aborted,
             });
             return;
         }
@@ -378,7 +378,7 @@ impl AgentSession {
             _ = answer.send(Answer {
                 decision: fallback,
                 reason: None,
-                source: Some("headless".to_owned()),
+                by: AnsweredBy::Headless,
             });
             return;
         }
@@ -439,41 +439,39 @@ impl AgentSession {
         let expired = self.asks.close_expired(Instant::now());
         expired
             .into_iter()
-            .for_each(|ask| self.resolve_without_answer(ask, "timeout"));
+            .for_each(|ask| self.resolve_without_answer(ask, AnsweredBy::Timeout));
         self.update_status();
     }
 
-    /// Closes every question because of something other than an answer.
-    pub(super) fn close_asks(&mut self, source: &str) {
+    /// Closes every question because the turn ends.
+    pub(super) fn close_asks(&mut self) {
         let open = self.asks.close_all();
         open.into_iter()
-            .for_each(|ask| self.resolve_without_answer(ask, source));
+            .for_each(|ask| self.resolve_without_answer(ask, AnsweredBy::Aborted));
     }
 
-    fn resolve_without_answer(&mut self, ask: PendingKind, source: &str) {
-        let source = Some(source.to_owned());
+    fn resolve_without_answer(&mut self, ask: PendingKind, by: AnsweredBy) {
+        let source = by.source();
         match ask {
             PendingKind::Permission {
                 request,
                 fallback,
                 answer,
             } => {
-                let timeout = source.as_deref() == Some("timeout");
-                let decision = if timeout {
-                    fallback
-                } else {
-                    PermissionDecision::Deny
+                let decision = match by {
+                    AnsweredBy::Timeout => fallback,
+                    _ => PermissionDecision::Deny,
                 };
                 self.publish(PermissionResolved {
                     request_id: request.request_id,
                     decision: Some(decision),
                     choice_id: None,
-                    source: source.clone(),
+                    source,
                 });
                 _ = answer.send(Answer {
                     decision,
                     reason: None,
-                    source,
+                    by,
                 });
             }
             PendingKind::Ui { request, answer } => {

@@ -16,7 +16,7 @@ use shard_types::event::{AllowedBy, ToolResult};
 use super::Turn;
 use super::guard::CallOutcome;
 use super::link::{SessionGone, TurnLink};
-use crate::agent::{Answer, Call, StartedCall};
+use crate::agent::{Answer, AnsweredBy, Call, StartedCall};
 use crate::paths;
 
 /// How long a tool may take to stop once its turn is aborted.
@@ -144,7 +144,7 @@ impl Turn {
             PermissionDecision::Deny => return Ok(Err(refusal(&answer))),
             PermissionDecision::Allow => {}
             PermissionDecision::AllowAlways => {
-                if let Err(error) = gate.grant(facts, answer.source.as_deref()) {
+                if let Err(error) = gate.grant(facts, answer.by.source().as_deref()) {
                     let message = format!("{error}; the call runs this once");
                     self.link
                         .complain(shard_types::ErrorCode::InternalError, message)
@@ -236,20 +236,20 @@ fn refusal(answer: &Answer) -> String {
         .reason
         .as_deref()
         .map_or_else(String::new, |reason| format!(": {reason}"));
-    match answer.source.as_deref() {
-        Some("headless") => {
+    match answer.by {
+        AnsweredBy::Headless => {
             "denied: nobody was there to ask, and calls that need a person's permission are \
                              denied then. Go on without it, or say what you would have done"
                 .to_owned()
         }
-        Some("timeout") => {
+        AnsweredBy::Timeout => {
             "denied: nobody answered in time. Go on without it, or say what you would have done"
                 .to_owned()
         }
-        Some("aborted") => {
+        AnsweredBy::Aborted => {
             "not started: the turn was aborted before this call was permitted".to_owned()
         }
-        _ => format!("the person denied this call{because}"),
+        AnsweredBy::Client(_) => format!("the person denied this call{because}"),
     }
 }
 

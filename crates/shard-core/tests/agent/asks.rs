@@ -38,6 +38,23 @@ async fn answer(bench: &Bench, fields: serde_json::Value) -> Result<serde_json::
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_client_that_calls_itself_timeout_has_answered_all_the_same() {
+    for name in ["timeout", "headless", "aborted"] {
+        let mut bench = asked().await;
+        let fields = json!({"decision": "deny", "source": name, "reason": "use rg"});
+        assert_eq!(answer(&bench, fields).await, Ok(json!({})));
+        let call = bench.call().await;
+        let history = call.history();
+        assert!(
+            history.contains("the person denied this call: use rg"),
+            "{history}"
+        );
+        call.answer("ok");
+        bench.until("status idle").await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_first_answer_counts() {
     let mut bench = asked().await;
     let fields = json!({"decision": "allow", "source": "web"});

@@ -33,7 +33,13 @@ impl Provider for ScriptedProvider {
 
     fn models(&self) -> BoxFuture<'_, Result<Vec<ModelSpec>, ProviderError>> {
         let models = self.models.clone();
-        Box::pin(async move { Ok(models) })
+        let slow = self.name == "two";
+        Box::pin(async move {
+            if slow {
+                tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+            }
+            Ok(models)
+        })
     }
 
     fn stream(&self, request: ProviderRequest) -> BoxStream<'static, Piece> {

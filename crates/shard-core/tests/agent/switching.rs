@@ -71,6 +71,20 @@ async fn another_model_from_the_next_call_on() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_latest_wish_for_a_model_counts_however_long_an_earlier_one_takes() {
+    let bench = Bench::new().await;
+    // The provider `two` takes its time to say what it has.
+    let (first, second) = tokio::join!(
+        bench.request(json!({"type": "set_model", "model": "two/m"})),
+        bench.request(json!({"type": "set_model", "model": "one/m"})),
+    );
+    assert_eq!(second.unwrap()["active"]["id"], "one/m");
+    assert_eq!(first.unwrap_err().code, ErrorCode::Conflict);
+    let models = bench.request(json!({"type": "list_models"})).await.unwrap();
+    assert_eq!(models["active"]["id"], "one/m");
+}
+
+#[tokio::test(start_paused = true)]
 async fn another_mode_from_the_next_call_on() {
     let mut bench = Bench::new().await;
     bench.prompt("go").await;

@@ -28,6 +28,9 @@ use super::arguments;
 /// left in the background holds the pipe open.
 const LAST_WORDS: Duration = Duration::from_millis(20);
 
+/// What a pipe holds, in bytes.
+const PIPE: usize = 64 * 1024;
+
 /// How long the processes of an aborted command may take to be gone before the turn goes on; they
 /// are ended all the same.
 const WIND_UP: Duration = Duration::from_millis(600);
@@ -149,7 +152,11 @@ async fn follow(
         tokio::select! {
             biased;
             () = context.cancel.cancelled() => return Ending::Aborted,
-            () = sleep_until(last_words) => return exit.map_or(Ending::TimedOut, Ending::Exited),
+            () = sleep_until(last_words) => {
+                let Some(exit) = exit else { return Ending::TimedOut };
+                drain(running, capture, context).await;
+                return Ending::Exited(exit);
+            }
             read = running.output.read(&mut buffer), if open => match read {
                 Ok(length @ 1..) => {
                     let shown = capture.push(&buffer[..length]);
@@ -164,6 +171,25 @@ async fn follow(
         }
         if let (false, Some(exit)) = (open, exit) {
             return Ending::Exited(exit);
+        }
+    }
+}
+
+/// Takes what a command that has ended left in its pipe, however late that is; no more than a
+/// pipe holds, as a process in the background may go on writing.
+async fn drain(running: &mut Running, capture: &mut Capture, context: &ToolContext) {
+    let mut buffer = vec![0; PIPE];
+    let mut taken = 0;
+    // The stall that made this late may have kept readiness from being seen.
+    tokio::task::yield_now().await;
+    while taken < PIPE {
+        match timeout(Duration::ZERO, running.output.read(&mut buffer)).await {
+            Ok(Ok(length @ 1..)) => {
+                taken += length;
+                let shown = capture.push(&buffer[..length]);
+                context.progress.output(&shown);
+            }
+            _ => return,
         }
     }
 }
