@@ -19,5 +19,6 @@ pub mod paths;
 mod prompt;
 pub mod provider;
 pub mod rule_files;
+mod toolbox;
 pub mod tools;
 mod turn;

@@ -27,6 +27,7 @@ use super::settings::Settings;
 use super::store::Store;
 use crate::bus::Bus;
 use crate::catalog::Selection;
+use crate::toolbox::Toolbox;
 use crate::turn::{self, TurnLink, TurnSettings};
 
 /// What this agent can do, as `hello` and `sync` say it.
@@ -79,6 +80,7 @@ impl RunningTurn {
 /// One agent's conversation, and the only writer of it.
 pub struct AgentSession {
     pub(super) settings: Arc<Settings>,
+    pub(super) toolbox: Arc<Toolbox>,
     pub(super) bus: Arc<Bus>,
     inbox: Inbox,
     /// Weak, so that the session ends with the last handle.
@@ -132,6 +134,7 @@ impl AgentSession {
             model: settings.model.clone(),
             model_wishes: 0,
             mode: Arc::clone(&settings.mode),
+            toolbox: Arc::new(Toolbox::new(&settings.capabilities.tools)),
             settings: Arc::new(settings),
             bus,
             inbox: channel.inbox,
@@ -350,6 +353,7 @@ impl AgentSession {
         let link = TurnLink::new(self.inbox.turn_sender.clone(), Arc::clone(&self.bus));
         let settings = TurnSettings {
             agent: Arc::clone(&self.settings),
+            toolbox: Arc::clone(&self.toolbox),
             ui: Arc::new(super::SessionUi::over(self.wishes.clone())),
             cancel: cancel.clone(),
         };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use shard_contracts::{Ask, Dialog, ProviderEvent, ProviderRequest, ToolDeclaration};
+use shard_contracts::{Ask, Dialog, ProviderEvent, ProviderRequest};
 use shard_types::event::{
     Error, MessageComplete, PermissionRequest, PermissionResolved, ToolCall, ToolProgress,
     ToolResult, TurnEndReason, UiKind, UiRequest, UiResolved, UiValue,
@@ -134,22 +134,11 @@ impl AgentSession {
     }
 
     fn request(&self, messages: Vec<Message>) -> ProviderRequest {
-        let offered = self
-            .settings
-            .capabilities
-            .tools
-            .iter()
-            .filter(|tool| self.mode.offers(&***tool));
-        let declare = |tool: &Arc<dyn shard_contracts::Tool>| ToolDeclaration {
-            name: tool.name().to_owned(),
-            description: tool.description().to_owned(),
-            input_schema: tool.input_schema(),
-        };
         ProviderRequest {
             model: self.model.spec.clone(),
             system: prompt::system(&self.settings, &*self.mode),
             messages,
-            tools: offered.map(declare).collect(),
+            tools: self.toolbox.declarations(&*self.mode),
             reasoning: None,
         }
     }

@@ -68,12 +68,11 @@ impl Turn {
             Ok(args) => args.clone(),
             Err(problem) => return Ok(Err(problem.clone())),
         };
-        let Some(tool) = self.tool(&call.name, mode) else {
-            return Ok(Err(self.no_such_tool(&call.name, mode)));
+        let found = self.settings.toolbox.find(&call.name, mode);
+        let tool = match found.and_then(|entry| entry.validate(&args).map(|()| &entry.tool)) {
+            Ok(tool) => Arc::clone(tool),
+            Err(problem) => return Ok(Err(problem)),
         };
-        if let Err(problem) = validate(&*tool, &args) {
-            return Ok(Err(problem));
-        }
         let access = tool.access(&args);
         let cwd = &self.settings.agent.cwd;
         if access != Access::Nothing && !cwd.is_dir() {
@@ -103,22 +102,6 @@ impl Turn {
             facts,
             allowed_by,
         }))
-    }
-
-    fn tool(&self, name: &str, mode: &dyn Mode) -> Option<Arc<dyn Tool>> {
-        let tool = self.settings.agent.capabilities.tool(name)?;
-        mode.offers(&**tool).then(|| Arc::clone(tool))
-    }
-
-    fn no_such_tool(&self, name: &str, mode: &dyn Mode) -> String {
-        let tools = self.settings.agent.capabilities.tools.iter();
-        let offered = tools
-            .filter(|tool| mode.offers(&***tool))
-            .map(|tool| tool.name());
-        format!(
-            "there is no tool {name:?}; use one of: {}",
-            offered.collect::<Vec<_>>().join(", ")
-        )
     }
 
     /// Whether the call may run, and by what; a person is asked where the gate leaves it to one.
@@ -251,34 +234,6 @@ fn refusal(answer: &Answer) -> String {
         }
         AnsweredBy::Client(_) => format!("the person denied this call{because}"),
     }
-}
-
-/// Checks the arguments against the tool's schema. The message names the field.
-fn validate(tool: &dyn Tool, args: &Map<String, Value>) -> Result<(), String> {
-    let validator = jsonschema::validator_for(&tool.input_schema()).map_err(|error| {
-        format!(
-            "the tool {} has a schema that is not valid: {error}",
-            tool.name()
-        )
-    })?;
-    let args = Value::Object(args.clone());
-    let problems: Vec<_> = validator
-        .iter_errors(&args)
-        .take(5)
-        .map(|error| match error.instance_path().as_str() {
-            "" => error.masked().to_string(),
-            // The value itself may be a whole file.
-            path => format!("{}: {}", path.trim_start_matches('/'), error.masked()),
-        })
-        .collect();
-    if problems.is_empty() {
-        return Ok(());
-    }
-    Err(format!(
-        "the arguments of {} do not fit, so nothing was run: {}",
-        tool.name(),
-        problems.join("; ")
-    ))
 }
 
 struct CallProgress {

@@ -22,10 +22,12 @@ pub(crate) use self::link::TurnLink;
 use crate::agent::{Finished, Settings};
 use crate::catalog::Selection;
 use crate::provider::RetryPolicy;
+use crate::toolbox::Toolbox;
 
 /// What a turn works with.
 pub(crate) struct TurnSettings {
     pub(crate) agent: Arc<Settings>,
+    pub(crate) toolbox: Arc<Toolbox>,
     pub(crate) ui: Arc<dyn Ui>,
     pub(crate) cancel: CancellationToken,
 }
