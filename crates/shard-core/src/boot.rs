@@ -189,7 +189,11 @@ impl Boot {
             output_dir,
             cwd: cwd.clone(),
         };
-        let (file, loaded) = found.open(&folder, &cwd)?;
+        let chosen = self.note_choices(found.loaded.as_ref(), &model, &mut diagnostics);
+        let (mut file, loaded) = found.open(&folder, &cwd)?;
+        for checkpoint in chosen {
+            file.append(EntryBody::Checkpoint(checkpoint))?;
+        }
         let session = AgentSession::new(settings, Arc::clone(&bus), channel, file, loaded);
         Ok(Booted {
             session,
@@ -200,6 +204,33 @@ impl Boot {
             model,
             diagnostics,
         })
+    }
+
+    /// What was asked for now is what the session goes on with: the rows that say so. A model that
+    /// the session used and that is gone is told.
+    fn note_choices(
+        &self,
+        loaded: Option<&Loaded>,
+        model: &Selection,
+        told: &mut Vec<String>,
+    ) -> Vec<Checkpoint> {
+        let (recorded, model) = (Recorded::of(loaded), model.id());
+        let mut rows = Vec::new();
+        match (&self.model, recorded.model) {
+            (None, Some(lost)) if lost != model => told.push(format!(
+                "the session last used {lost}, which is not there; {model} is used"
+            )),
+            (Some(_), last) if last.as_ref() != Some(&model) => {
+                rows.push(Checkpoint::ModelChanged { model });
+            }
+            _ => {}
+        }
+        let mode = self.mode.clone();
+        rows.extend(
+            mode.filter(|mode| recorded.mode.as_ref() != Some(mode))
+                .map(|mode| Checkpoint::ModeChanged { mode }),
+        );
+        rows
     }
 
     fn config_dir(&self) -> &Path {
@@ -251,11 +282,7 @@ impl Boot {
         let (gate, problems) = Gate::new(GateSettings {
             layers,
             grants_path,
-            config_dir: self
-                .config_path
-                .parent()
-                .unwrap_or(Path::new("/"))
-                .to_owned(),
+            config_dir: self.config_dir().to_owned(),
             state_home: self.state_home.clone(),
             readable: vec![output_dir.to_owned()],
         });
@@ -339,10 +366,8 @@ impl Boot {
         if let Some(id) = &self.model {
             return catalog.find(id).await;
         }
-        if let Some(id) = last_checkpoint(loaded, |checkpoint| match checkpoint {
-            Checkpoint::ModelChanged { model } => Some(model),
-            _ => None,
-        }) && let Ok(selection) = catalog.find(id).await
+        if let Some(id) = Recorded::of(loaded).model
+            && let Ok(selection) = catalog.find(&id).await
         {
             return Ok(selection);
         }
@@ -372,12 +397,9 @@ impl Boot {
                 .cloned()
                 .ok_or_else(|| unknown(name));
         }
-        let last = last_checkpoint(loaded, |checkpoint| match checkpoint {
-            Checkpoint::ModeChanged { mode } => Some(mode),
-            _ => None,
-        });
+        let last = Recorded::of(loaded).mode;
         let chosen = last
-            .and_then(|name| capabilities.mode(name))
+            .and_then(|name| capabilities.mode(&name))
             .or(modes.first());
         chosen.cloned().ok_or_else(|| unknown("(default)"))
     }
@@ -394,18 +416,29 @@ fn canonical(folder: &Path) -> Result<PathBuf, BootError> {
     Ok(real)
 }
 
-fn last_checkpoint<'a>(
-    loaded: Option<&'a Loaded>,
-    pick: impl Fn(&'a Checkpoint) -> Option<&'a String>,
-) -> Option<&'a String> {
-    loaded?
-        .entries
-        .iter()
-        .rev()
-        .find_map(|entry| match &entry.body {
-            EntryBody::Checkpoint(checkpoint) => pick(checkpoint),
-            _ => None,
-        })
+/// What a session says that it last worked with.
+#[derive(Default)]
+struct Recorded {
+    model: Option<String>,
+    mode: Option<String>,
+}
+
+impl Recorded {
+    fn of(loaded: Option<&Loaded>) -> Self {
+        let mut recorded = Self::default();
+        for entry in loaded.iter().flat_map(|loaded| &loaded.entries) {
+            match &entry.body {
+                EntryBody::Checkpoint(Checkpoint::ModelChanged { model }) => {
+                    recorded.model = Some(model.clone());
+                }
+                EntryBody::Checkpoint(Checkpoint::ModeChanged { mode }) => {
+                    recorded.mode = Some(mode.clone());
+                }
+                _ => {}
+            }
+        }
+        recorded
+    }
 }
 
 /// The session to work on, before anything was written.

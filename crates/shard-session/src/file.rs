@@ -20,6 +20,8 @@ pub struct SessionFile {
     head: Option<EntryId>,
     /// Where the next row starts.
     length: u64,
+    /// Part of a row could not be taken back; the next one must not be glued to it.
+    torn: bool,
     fresh: Arc<AtomicBool>,
 }
 
@@ -51,6 +53,7 @@ impl SessionFile {
             file: Arc::new(file),
             head: None,
             length: 0,
+            torn: false,
             fresh: Arc::new(AtomicBool::new(true)),
         };
         if let Err(error) = session.append(EntryBody::Checkpoint(header.clone().into())) {
@@ -83,16 +86,14 @@ impl SessionFile {
         lock(&file, path)?;
         let loaded = load::read(&file, path)?;
         let length = file.seek(SeekFrom::End(0)).map_err(io("read"))?;
-        let mut session = Self {
+        let session = Self {
             path: path.to_owned(),
             file: Arc::new(file),
             head: loaded.entries.last().map(|entry| entry.id.clone()),
             length,
+            torn: loaded.torn,
             fresh: Arc::new(AtomicBool::new(false)),
         };
-        if loaded.torn {
-            session.write(b"\n")?;
-        }
         Ok((session, loaded))
     }
 
@@ -145,17 +146,30 @@ impl SessionFile {
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), SessionError> {
+        if self.torn {
+            self.end_torn_row()?;
+        }
         match (&*self.file).write_all(bytes) {
             Ok(()) => {
                 self.length += bytes.len() as u64;
                 Ok(())
             }
             Err(error) => {
-                // Half a row would be damage. If even this fails, the next open ends the row.
-                _ = self.file.set_len(self.length);
+                // Half a row would be damage.
+                self.torn = self.file.set_len(self.length).is_err();
                 Err(self.failed("write to", error))
             }
         }
+    }
+
+    /// Ends what is left of a row, so that it costs itself alone.
+    fn end_torn_row(&mut self) -> Result<(), SessionError> {
+        let ended = (&*self.file)
+            .write_all(b"\n")
+            .and_then(|()| self.file.metadata());
+        self.length = ended.map_err(|error| self.failed("write to", error))?.len();
+        self.torn = false;
+        Ok(())
     }
 
     fn failed(&self, action: &'static str, source: io::Error) -> SessionError {

@@ -256,3 +256,25 @@ async fn instructions_of_a_project_are_read_only_when_it_is_trusted() {
         assert_eq!(told, args.len() == 2, "left out is said: {}", output.stderr);
     }
 }
+
+#[tokio::test]
+async fn a_session_goes_on_with_the_model_that_was_asked_for_last() {
+    let model = ScriptedModel::answering(|_| reply![text("ok")]);
+    let home = Home::new(&model);
+    for args in [
+        &["run", "one", "--model", "mock/m2"][..],
+        &["run", "two", "--continue"],
+        &["run", "three", "--continue", "--model", "mock/m1"],
+        &["run", "four", "--continue"],
+        &["run", "five"],
+    ] {
+        let output = run_cli(&home, args, None).await;
+        assert_eq!(output.code(), 0, "{args:?}: {}", output.stderr);
+    }
+    let used: Vec<_> = model
+        .requests()
+        .iter()
+        .map(|request| request.model().to_owned())
+        .collect();
+    assert_eq!(used, ["m2", "m2", "m1", "m1", "m1"]);
+}

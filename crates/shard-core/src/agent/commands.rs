@@ -81,18 +81,37 @@ impl AgentSession {
             self.start_next_turn();
             self.queue_changed();
         }
+        let wishes = self.wishes.clone();
         tokio::spawn(async move {
             let synced = syncing.await.map_err(|error| error.to_string());
-            reply(
-                match synced.and_then(|synced| synced.map_err(|error| error.to_string())) {
-                    Ok(()) => data(AcceptedData {
+            let error = match synced.map(|synced| synced.map_err(|error| error.to_string())) {
+                Ok(Ok(())) => {
+                    return reply(data(AcceptedData {
                         message_id: Some(message_id),
                         duplicate,
-                    }),
-                    Err(error) => Err(refuse(ErrorCode::InternalError, error)),
-                },
-            );
+                    }));
+                }
+                Ok(Err(error)) | Err(error) => error,
+            };
+            // The sender hears that it was not accepted, so its turn must not go on.
+            if let Some(wishes) = wishes.upgrade() {
+                let error = error.clone();
+                _ = wishes.send(Wish::NotKept { message_id, error }).await;
+            }
+            reply(Err(refuse(ErrorCode::InternalError, error)));
         });
+    }
+
+    /// A prompt is not safe on the disk, and its sender was told so: it does not run, now or later.
+    pub(super) fn not_kept(&mut self, message_id: &EntryId, error: &str) {
+        self.queue.forget(message_id);
+        let message_ids = vec![message_id.clone()];
+        // If not even this can be written, there is nothing more to be done about it here.
+        _ = self
+            .store
+            .checkpoint(Checkpoint::PromptsCleared { message_ids });
+        self.queue_changed();
+        self.fail_turn(error);
     }
 
     /// Checks a prompt and puts it on the queue, on file first.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use shard_contracts::{Ask, BoxFuture, Dialog, Mode, ProviderEvent, ProviderRequest, Ui};
 use shard_protocol::{AgentCommand, ErrorBody};
 use shard_types::event::{AllowedBy, ToolResult, TurnEndReason, UiKind, UiValue};
-use shard_types::{ErrorCode, PermissionDecision, RenderDescriptor};
+use shard_types::{EntryId, ErrorCode, PermissionDecision, RenderDescriptor};
 use tokio::sync::{mpsc, oneshot};
 
 use super::draft::Finished;
@@ -31,6 +31,11 @@ pub(super) enum Wish {
     Dialog {
         dialog: Dialog,
         answer: oneshot::Sender<Option<UiValue>>,
+    },
+    /// A prompt that was to be on the disk is not.
+    NotKept {
+        message_id: EntryId,
+        error: String,
     },
     ModelFound {
         /// Which of the wishes for a model this is.

@@ -251,6 +251,7 @@ impl AgentSession {
     fn on_wish(&mut self, wish: Wish) {
         match wish {
             Wish::Command { command, reply } => self.on_command(command, reply),
+            Wish::NotKept { message_id, error } => self.not_kept(&message_id, &error),
             Wish::Sync => self.publish_sync(),
             Wish::Dialog { dialog, answer } => self.open_dialog(dialog, answer),
             Wish::ModelFound { wish, found, reply } => self.model_found(wish, found, reply),

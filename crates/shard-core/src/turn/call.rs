@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use serde_json::{Map, Value};
 use shard_contracts::{
-    Access, CallFacts, Decision, Mode, PathFact, Progress, Tool, ToolContext, ToolOutput,
+    Access, CallFacts, Decision, Mode, PathFact, PermissionGate, Progress, Tool, ToolContext,
+    ToolOutput,
 };
 use shard_types::PermissionDecision;
 use shard_types::event::{AllowedBy, ToolResult};
@@ -34,7 +35,7 @@ impl Turn {
         mode: &Arc<dyn Mode>,
     ) -> Result<CallOutcome, SessionGone> {
         let began = Instant::now();
-        let (output, ran) = match self.prepare(call, &**mode).await? {
+        let (output, ran) = match self.prepare(call, mode).await? {
             Ok(prepared) => (self.execute(call, prepared).await?, true),
             Err(refusal) => (ToolOutput::error(refusal), false),
         };
@@ -62,13 +63,13 @@ impl Turn {
     async fn prepare(
         &self,
         call: &Call,
-        mode: &dyn Mode,
+        mode: &Arc<dyn Mode>,
     ) -> Result<Result<Prepared, String>, SessionGone> {
         let args = match &call.args {
             Ok(args) => args.clone(),
             Err(problem) => return Ok(Err(problem.clone())),
         };
-        let found = self.settings.toolbox.find(&call.name, mode);
+        let found = self.settings.toolbox.find(&call.name, &**mode);
         let tool = match found.and_then(|entry| entry.validate(&args).map(|()| &entry.tool)) {
             Ok(tool) => Arc::clone(tool),
             Err(problem) => return Ok(Err(problem)),
@@ -93,9 +94,9 @@ impl Turn {
             access: &access,
             paths: &facts,
             cwd: &self.settings.agent.cwd,
-            mode,
+            mode: &**mode,
         };
-        let permit = self.permit(&facts_of_call).await?;
+        let permit = self.permit(&facts_of_call, mode).await?;
         Ok(permit.map(|allowed_by| Prepared {
             tool,
             args,
@@ -108,13 +109,14 @@ impl Turn {
     async fn permit(
         &self,
         facts: &CallFacts<'_>,
+        mode: &Arc<dyn Mode>,
     ) -> Result<Result<Option<AllowedBy>, String>, SessionGone> {
         let Some(gate) = &self.settings.agent.capabilities.gate else {
             return Ok(Err(
                 "no permission gate is installed, so nothing may run".to_owned()
             ));
         };
-        let ask = match gate.check(facts) {
+        let ask = match check(gate, facts, mode).await {
             Decision::Allow { by } => return Ok(Ok(Some(by))),
             Decision::Deny { reason } => return Ok(Err(reason)),
             Decision::Ask(ask) => ask,
@@ -203,6 +205,39 @@ impl Turn {
             output.mutated.iter().for_each(|path| code.invalidate(path));
         }
     }
+}
+
+/// Asks the gate. What concerns a whole folder may make it look through that folder, which is not
+/// for the thread that everything else runs on.
+async fn check(
+    gate: &Arc<dyn PermissionGate>,
+    facts: &CallFacts<'_>,
+    mode: &Arc<dyn Mode>,
+) -> Decision {
+    if !facts.paths.iter().any(|fact| fact.real.is_dir()) {
+        return gate.check(facts);
+    }
+    let (gate, mode) = (Arc::clone(gate), Arc::clone(mode));
+    let (tool, read_only, cwd) = (facts.tool.to_owned(), facts.read_only, facts.cwd.to_owned());
+    let (input, access, paths) = (
+        facts.input.clone(),
+        facts.access.clone(),
+        facts.paths.to_vec(),
+    );
+    let judged = tokio::task::spawn_blocking(move || {
+        gate.check(&CallFacts {
+            tool: &tool,
+            read_only,
+            input: &input,
+            access: &access,
+            paths: &paths,
+            cwd: &cwd,
+            mode: &*mode,
+        })
+    });
+    judged.await.unwrap_or_else(|_| Decision::Deny {
+        reason: "not run: the permission gate broke down, which is a bug in it".to_owned(),
+    })
 }
 
 /// A call that may run.
