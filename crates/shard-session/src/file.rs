@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Seek, SeekFrom, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -149,6 +149,7 @@ impl SessionFile {
         if self.torn {
             self.end_torn_row()?;
         }
+        self.check_place()?;
         match (&*self.file).write_all(bytes) {
             Ok(()) => {
                 self.length += bytes.len() as u64;
@@ -160,6 +161,21 @@ impl SessionFile {
                 Err(self.failed("write to", error))
             }
         }
+    }
+
+    /// Whoever deletes, replaces or cuts the file behind its writer's back makes every further row
+    /// one that nobody will find; better said than acknowledged.
+    fn check_place(&self) -> Result<(), SessionError> {
+        let metadata = self.file.metadata();
+        let metadata = metadata.map_err(|error| self.failed("write to", error))?;
+        let problem = if metadata.nlink() == 0 {
+            "it was deleted or replaced by another program"
+        } else if metadata.len() != self.length {
+            "it was changed by another program"
+        } else {
+            return Ok(());
+        };
+        Err(self.failed("write to", io::Error::other(problem)))
     }
 
     /// Ends what is left of a row, so that it costs itself alone.

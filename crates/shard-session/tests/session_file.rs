@@ -118,6 +118,34 @@ fn a_second_writer_is_refused_until_the_first_is_gone() {
 }
 
 #[test]
+fn a_file_that_others_meddle_with_takes_no_further_row() {
+    let dir = tempfile::tempdir().unwrap();
+    let meddle: [fn(&Path); 3] = [
+        |path| std::fs::remove_file(path).unwrap(),
+        |path| {
+            let other = path.with_extension("new");
+            std::fs::write(&other, "garbage\n").unwrap();
+            std::fs::rename(other, path).unwrap();
+        },
+        |path| {
+            let file = std::fs::File::options().write(true).open(path).unwrap();
+            file.set_len(10).unwrap();
+        },
+    ];
+    for (number, meddle) in meddle.into_iter().enumerate() {
+        let path = dir.path().join(format!("{number}.jsonl"));
+        let mut file = SessionFile::create(&path, &header("/w")).unwrap();
+        file.append(says("one")).unwrap();
+        meddle(&path);
+        let refused = file.append(says("two")).unwrap_err().to_string();
+        assert!(
+            refused.contains("by another program"),
+            "{number}: {refused}"
+        );
+    }
+}
+
+#[test]
 fn a_torn_last_line_stays_and_the_next_row_stands_on_its_own() {
     let dir = tempfile::tempdir().unwrap();
     let path = session(dir.path());

@@ -17,6 +17,40 @@ fn asking(question: Value) -> ScriptedModel {
 }
 
 #[tokio::test]
+async fn nothing_in_a_dialog_hides() {
+    let model = asking(
+        json!({ "question": "\u{1b}[2J\u{202e}Allow?\nReally?", "options": ["a\u{1b}", "b\n"] }),
+    );
+    let home = Home::new(&model);
+    let agent = AgentProcess::start(&home, &[]);
+    agent.ok("prompt", json!({ "message": "ask" })).await;
+    let ask = agent.wait_for_type(Mark::START, "ui_request").await;
+    assert_eq!(ask["message"], "␛[2J<U+202E>Allow?\nReally?");
+    assert_eq!(ask["options"], json!(["a␛", "b␊"]));
+}
+
+/// Two messages with the same large arguments, and a reader that takes its time.
+#[tokio::test]
+async fn a_large_call_does_not_cost_its_reader_the_connection() {
+    let content = "y".repeat(3 << 20);
+    let model = ScriptedModel::start([
+        reply![tool(
+            "write",
+            json!({ "path": "large.txt", "content": content })
+        )],
+        reply![text("written")],
+    ]);
+    let home = Home::builder()
+        .model(&model)
+        .config(json!({ "daemon": { "client_queue_bytes": 4096 } }))
+        .build();
+    let agent = AgentProcess::start(&home, &[]);
+    let turn = agent.turn("go").await;
+    assert_eq!((turn.text().as_str(), turn.reason()), ("written", "done"));
+    assert_eq!(home.read("large.txt").len(), 3 << 20);
+}
+
+#[tokio::test]
 async fn a_dialog_is_in_the_sync_until_its_answer_reaches_the_model() {
     let model = asking(json!({ "question": "Which?", "options": ["a", "b"], "multiple": true }));
     let home = Home::new(&model);

@@ -20,6 +20,7 @@ use super::draft::{Draft, Finished};
 use super::handle::{Answer, AnsweredBy, Plan, StartedCall, TurnRequest};
 use super::session::{AgentSession, RunningTurn};
 use super::settings::Responder;
+use crate::gate::{visible, visible_text};
 use crate::prompt;
 
 impl AgentSession {
@@ -407,11 +408,16 @@ impl AgentSession {
         let request = UiRequest {
             request_id: RequestId::generate(),
             kind: dialog.kind,
-            title: dialog.title,
-            message: dialog.message,
-            options: dialog.options,
+            // A question must show what it is: no character of it may hide or move another.
+            title: dialog.title.as_deref().map(visible),
+            message: dialog.message.as_deref().map(visible_text),
+            options: dialog
+                .options
+                .iter()
+                .map(|option| visible(option))
+                .collect(),
             multiple: dialog.multiple,
-            placeholder: dialog.placeholder,
+            placeholder: dialog.placeholder.as_deref().map(visible),
             prefill: dialog.prefill,
             notify_type: dialog.notify_type,
         };

@@ -28,7 +28,7 @@ use shard_types::event::{AllowedBy, AllowedByKind};
 
 pub use ask::{ALLOW_EXACT, ALLOW_ONCE, DENY};
 pub use rules::RuleLayer;
-pub use visible::visible;
+pub use visible::{visible, visible_text};
 
 use ask::Question;
 use grants::Ledger;

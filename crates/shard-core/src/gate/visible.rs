@@ -50,10 +50,15 @@ pub(super) fn visible_part(text: &str, most: usize) -> String {
     part(text, most, visible)
 }
 
-/// The same for a text of several lines, which stay lines.
+/// [`visible`] for a text of several lines, which stay lines.
+#[must_use]
+pub fn visible_text(text: &str) -> String {
+    text.split('\n').map(visible).collect::<Vec<_>>().join("\n")
+}
+
+/// The same, and no longer than a person reads.
 pub(super) fn visible_lines(text: &str, most: usize) -> String {
-    let lines = |text: &str| text.split('\n').map(visible).collect::<Vec<_>>().join("\n");
-    part(text, most, lines)
+    part(text, most, visible_text)
 }
 
 fn part(text: &str, most: usize, visible: impl Fn(&str) -> String) -> String {

@@ -10,6 +10,8 @@ use reqwest::header::HeaderMap;
 use shard_contracts::{ProviderError, ProviderErrorKind as Kind};
 use shard_types::time::now_ms;
 
+use crate::gate::visible;
+
 use super::fault::{Fault, classify};
 use super::settings::ProviderSettings;
 
@@ -79,7 +81,8 @@ impl Target {
         for secret in &self.secrets {
             clean = clean.replace(secret.as_str(), "***");
         }
-        let line = clean.split_whitespace().collect::<Vec<_>>().join(" ");
+        // A server's words reach terminals and pages.
+        let line = visible(&clean.split_whitespace().collect::<Vec<_>>().join(" "));
         match line.char_indices().nth(MAX_WORDS) {
             Some((cut, _)) => format!("{}…", &line[..cut]),
             None => line,

@@ -45,6 +45,7 @@ impl Turn {
             CallOutcome::Worked
         };
         self.note_changes(&output);
+        self.ready().await;
         self.link
             .tool_done(ToolResult {
                 tool_call_id: call.id.clone(),
@@ -147,6 +148,7 @@ impl Turn {
             facts,
             allowed_by,
         } = prepared;
+        self.ready().await;
         self.link
             .tool_started(StartedCall {
                 tool_call_id: call.id.clone(),

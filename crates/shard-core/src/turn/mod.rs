@@ -77,6 +77,7 @@ impl Turn {
                 Called::Failed(reason) => return Ok(reason),
             };
             let cut = stop != StopReason::Done;
+            self.ready().await;
             let Finished { content, calls } = self.link.finish(cut).await?;
             if stop == StopReason::Refused {
                 let message = format!(
@@ -119,6 +120,15 @@ impl Turn {
         }
     }
 
+    /// Waits until every reader has room for more, so that what is large waits for nobody in
+    /// memory; false when the turn is aborted meanwhile.
+    pub(crate) async fn ready(&self) -> bool {
+        tokio::select! {
+            () = self.settings.cancel.cancelled() => false,
+            () = self.link.ready() => true,
+        }
+    }
+
     /// Makes one provider call, again while that can help: a call is repeated only as long as
     /// nothing of an answer has come, so that nothing is ever shown or done twice.
     async fn call_provider(
@@ -136,7 +146,8 @@ impl Turn {
                     error,
                     started: true,
                 } => {
-                    let message = format!("{error}. What had come of the answer is kept");
+                    let why = error.message.trim_end_matches('.');
+                    let message = format!("{why}. What it had said so far is kept");
                     self.link
                         .complain(ErrorCode::ProviderError, message)
                         .await?;
@@ -169,7 +180,7 @@ impl Turn {
         request: ProviderRequest,
     ) -> Result<Streamed, SessionGone> {
         let mut stream = selection.provider.stream(request);
-        let mut started = false;
+        let (mut started, mut bytes) = (false, 0);
         loop {
             let event = tokio::select! {
                 biased;
@@ -180,10 +191,14 @@ impl Turn {
                 Some(Ok(ProviderEvent::Stop(reason))) => return Ok(Streamed::Whole(reason)),
                 Some(Ok(event)) => {
                     started |= !matches!(event, ProviderEvent::Usage(_));
+                    bytes += size(&event);
+                    if bytes > ANSWER_BYTES {
+                        let error = too_long(selection);
+                        return Ok(Streamed::Failed { error, started });
+                    }
                     self.link.stream(event).await?;
-                    tokio::select! {
-                        () = self.settings.cancel.cancelled() => return Ok(Streamed::Aborted),
-                        () = self.link.ready() => {}
+                    if !self.ready().await {
+                        return Ok(Streamed::Aborted);
                     }
                 }
                 Some(Err(error)) => return Ok(Streamed::Failed { error, started }),
@@ -196,6 +211,29 @@ impl Turn {
             }
         }
     }
+}
+
+/// How much one answer may be, in bytes: more than any model writes at once. A server that never
+/// stops must fill neither memory nor the disk.
+const ANSWER_BYTES: usize = 4 * 1024 * 1024;
+
+fn size(event: &ProviderEvent) -> usize {
+    match event {
+        ProviderEvent::Text { delta, .. }
+        | ProviderEvent::Thinking { delta, .. }
+        | ProviderEvent::ToolArgs { delta, .. } => delta.len(),
+        ProviderEvent::Signature { signature, .. } => signature.len(),
+        ProviderEvent::ToolCall { id, name, .. } => id.len() + name.len(),
+        ProviderEvent::Usage(_) | ProviderEvent::Stop(_) => 0,
+    }
+}
+
+fn too_long(selection: &Selection) -> ProviderError {
+    let message = format!(
+        "the answer of {} is longer than {ANSWER_BYTES} bytes, so it was ended; ask for smaller steps",
+        selection.id()
+    );
+    ProviderError::new(shard_contracts::ProviderErrorKind::Malformed, message)
 }
 
 /// How one try of a provider call ended.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use shard_contracts::{ProviderError, ProviderErrorKind};
+use shard_types::event::AgentEvent;
 use tokio::time::Instant;
 
 use crate::bench::Bench;
@@ -113,6 +114,35 @@ async fn a_busy_provider_is_tried_six_times() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_answer_without_an_end_is_ended() {
+    let mut bench = Bench::new().await;
+    bench.prompt("go").await;
+    let call = bench.call().await;
+    let piece = "x".repeat(1024 * 1024);
+    call.text(&piece);
+    for _ in 0..5 {
+        call.more_text(0, &piece);
+    }
+    let lines = bench.rest().await;
+    assert_eq!(lines[lines.len() - 2..], ["turn_end error", "status error"]);
+    let errors: Vec<_> = lines
+        .iter()
+        .filter(|line| line.starts_with("error"))
+        .collect();
+    assert!(
+        errors.len() == 1 && errors[0].contains("is longer than 4194304 bytes"),
+        "{errors:?}"
+    );
+    let kept = bench.seen.all().into_iter().find_map(|event| match event {
+        AgentEvent::MessageComplete(done) if done.message.partial => Some(done.message.text()),
+        _ => None,
+    });
+    assert_eq!(kept.map(|text| text.len()), Some(4 * 1024 * 1024));
+    bench.prompt("again").await;
+    bench.call().await.answer("ok");
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_has_begun_to_answer_is_not_tried_again() {
     for transient in [true, false] {
         let mut bench = Bench::new().await;
@@ -130,7 +160,7 @@ async fn what_has_begun_to_answer_is_not_tried_again() {
         assert_eq!(
             lines[lines.len() - 5..],
             [
-                "error PROVIDER_ERROR: busy. What had come of the answer is kept",
+                "error PROVIDER_ERROR: busy. What it had said so far is kept",
                 r#"assistant (partial): "half""#,
                 "usage 3+1",
                 "turn_end error 3+1",
