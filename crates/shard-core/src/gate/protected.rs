@@ -31,6 +31,11 @@ impl Protected {
         self.own.iter().any(inside)
     }
 
+    /// Whether one of Shard's own folders is this one or lies below it.
+    pub(super) fn lies_below(&self, real: &Path) -> bool {
+        self.own.iter().any(|folder| folder.starts_with(real))
+    }
+
     /// Whether writing a path always asks.
     pub(super) fn covers(&self, real: &Path, cwd: &Path) -> bool {
         // Above its own folder an agent cannot help what the folders are called.

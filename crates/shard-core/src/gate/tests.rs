@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use shard_contracts::{Mode, PathFact};
+use shard_contracts::Mode;
 use shard_types::{PermissionDecision, Rule, RuleAction};
 
 use super::*;
@@ -400,6 +400,36 @@ fn outside_of_the_workspace_is_what_a_path_really_is() {
     assert_eq!(ask.prompt, "Read link/x, outside the workspace?");
     let real = world.root().join("out/x").to_str().unwrap().to_owned();
     assert_eq!(ask.details[0].value, real);
+}
+
+#[test]
+fn a_walk_does_not_come_by_own_files_unasked() {
+    let world = World::new();
+    let home = World {
+        cwd: world.root(),
+        ..world
+    };
+    let gate = home.gate(json!([]));
+    let over = |tool, path: &str| {
+        let sample = call(tool, true, Access::Read(vec![path.to_owned()]));
+        home.word(&gate, &sample)
+    };
+    for tool in ["grep", "find", "code_outline"] {
+        assert_eq!(over(tool, "."), "ask", "{tool}");
+        assert_eq!(over(tool, "w"), "allow", "{tool}");
+        assert_eq!(over(tool, "w/.."), "ask", "{tool}");
+        assert_eq!(over(tool, "config"), "ask", "{tool}");
+    }
+    assert_eq!(over("ls", "."), "allow", "names of one folder");
+    let sample = call("grep", true, Access::Read(vec![".".to_owned()]));
+    let why = asked(home.decide(&gate, &sample)).details.pop().unwrap();
+    assert!(why.value.contains("Shard's own"), "{}", why.value);
+    let inside = World {
+        cwd: home.root().join("state"),
+        ..home
+    };
+    let sample = call("grep", true, Access::Read(vec![".".to_owned()]));
+    assert_eq!(inside.word(&gate, &sample), "ask", "the folder itself");
 }
 
 #[test]
