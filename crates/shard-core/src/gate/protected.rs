@@ -65,16 +65,18 @@ fn in_shard_folder(path: &Path) -> bool {
 }
 
 /// `.git/hooks` and `.git/config`, those of submodules and worktrees, and a `.git` file itself,
-/// which says where both are.
+/// which says where both are. A bare repository may hold worktrees, so the last folder counts that
+/// could be git's.
 fn in_git_folder(path: &Path) -> bool {
     let names = names(path);
-    let Some(at) = names.iter().position(|name| name.ends_with(".git")) else {
-        return false;
-    };
-    let rest = &names[at + 1..];
-    (rest.is_empty() && names[at] == ".git") || guarded_by_git(rest)
+    let git = |name: &String| name.ends_with(".git");
+    names.last().is_some_and(|name| name == ".git")
+        || (0..names.len())
+            .rev()
+            .any(|at| git(&names[at]) && guarded_by_git(&names[at + 1..]))
 }
 
+/// Whether git takes programs or settings from what a path names, as seen from a git folder.
 fn guarded_by_git(rest: &[String]) -> bool {
     let guarded = |name: &String| {
         matches!(
@@ -82,7 +84,13 @@ fn guarded_by_git(rest: &[String]) -> bool {
             "hooks" | "config" | "config.worktree" | "config.lock" | "commondir"
         )
     };
-    rest.iter().any(guarded)
+    match rest {
+        // Names of submodules may hold slashes, and submodules hold submodules.
+        [folder, _, below @ ..] if folder == "modules" => below.iter().any(guarded),
+        [folder, _, name, ..] if folder == "worktrees" => guarded(name),
+        [name, ..] => guarded(name),
+        [] => false,
+    }
 }
 
 /// The repository's folders when `.git` is a file that names them.
@@ -143,6 +151,21 @@ mod tests {
         check("/w/.git/modules/m/hooks/x", "/w", true);
         check("/w/.git", "/w", true);
         check("/w/bare.git/hooks/x", "/w", true);
+        check("/w/.git/modules/a/b/config", "/w", true);
+        check("/w/.git/modules/a/modules/b/config", "/w", true);
+        check("/w/.git/modules/hooks", "/w", false);
+        check("/w/.git/worktrees/t/config.worktree", "/w", true);
+        check("/w/.git/refs/heads/config", "/w", false);
+        check("/srv/p.git/config", "/srv/p.git/main", true);
+        check("/srv/p.git/hooks/x", "/srv/p.git/main", true);
+        check("/srv/p.git/main/.git", "/srv/p.git/main", true);
+        check("/srv/p.git/main/sub/.git/config", "/srv/p.git/main", true);
+        check(
+            "/srv/p.git/main/src/config/app.rs",
+            "/srv/p.git/main",
+            false,
+        );
+        check("/srv/p.git/main/hooks/x", "/srv/p.git/main", false);
         check("/w/.git/index", "/w", false);
         check("/w/.gitignore", "/w", false);
         check("/w/hooks/x", "/w", false);
