@@ -260,6 +260,11 @@ impl Compiled {
         self.tool.is_match(tool)
     }
 
+    /// Whether it is about writing files, with whatever tool.
+    fn names_writing(&self) -> bool {
+        self.names("write") || self.names("edit")
+    }
+
     fn why(&self) -> String {
         match &self.rule.reason {
             Some(reason) => reason.clone(),
@@ -281,7 +286,9 @@ impl Compiled {
 
     fn asks(&self, facts: &CallFacts<'_>, item: &Item<'_>) -> bool {
         let meant = facts.tool != ASK_USER || self.rule.tool == ASK_USER;
-        if !meant || !self.names(facts.tool) {
+        let by_path =
+            matches!(facts.access, Access::Write(_)) && self.path.is_some() && self.names_writing();
+        if !meant || !(self.names(facts.tool) || by_path) {
             return false;
         }
         match (&self.rule.command, &self.path, item) {
@@ -316,7 +323,7 @@ impl Compiled {
     fn refuses_path(&self, glob: &PathGlob, call: &Call<'_>, direct: bool) -> Match {
         let facts = call.facts;
         let reads = self.names("read");
-        let writes = self.names("write") || self.names("edit");
+        let writes = self.names_writing();
         match facts.access {
             Access::Read(_) if direct || reads => {
                 let how = |place: Place<'_>| match () {
@@ -331,7 +338,9 @@ impl Compiled {
                 };
                 call.places().map(how).max().unwrap_or(Match::No)
             }
-            Access::Write(_) if direct && call.places().any(|place| glob.touches(place)) => {
+            Access::Write(_)
+                if (direct || writes) && call.places().any(|place| glob.touches(place)) =>
+            {
                 Match::Yes
             }
             Access::Command(_) if direct || reads || writes => {

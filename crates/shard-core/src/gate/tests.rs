@@ -372,6 +372,31 @@ fn a_refused_file_is_not_read_another_way() {
 }
 
 #[test]
+fn a_refused_file_is_not_written_another_way() {
+    let world = World::new();
+    let writes = |tool, path: &str| call(tool, false, Access::Write(vec![path.to_owned()]));
+    for (action, want) in [("deny", "deny"), ("ask", "ask")] {
+        for named in ["write", "edit"] {
+            let gate = world.gate(json!([
+                { "action": action, "tool": named, "path": "*.lock" },
+                { "action": "allow", "tool": "*" },
+            ]));
+            for tool in ["write", "edit", "patch"] {
+                let how = format!("{action} {named}: {tool}");
+                assert_eq!(world.word(&gate, &writes(tool, "b.lock")), want, "{how}");
+                assert_eq!(world.word(&gate, &writes(tool, "a.rs")), "allow", "{how}");
+            }
+            assert_eq!(world.word(&gate, &read("b.lock")), "allow");
+        }
+    }
+    let whole = world.gate(json!([
+        { "action": "deny", "tool": "write" },
+        { "action": "allow", "tool": "*" },
+    ]));
+    assert_eq!(world.word(&whole, &writes("edit", "a.rs")), "allow");
+}
+
+#[test]
 fn outside_of_the_workspace_is_what_a_path_really_is() {
     let world = World::new();
     let gate = world.gate(json!([]));
