@@ -9,6 +9,10 @@ use std::path::{Path, PathBuf};
 use shard_config::{Permissions, RuleEntry, parse_rules};
 
 use crate::gate::RuleLayer;
+use crate::tools::regular_file::read_text;
+
+/// The longest file of rules, in bytes.
+const FILE_BYTES: usize = 1 << 20;
 
 /// Where rules are looked for.
 pub struct RuleSources<'a> {
@@ -74,8 +78,8 @@ fn folder_layers(folder: &Path, trusted: bool, problems: &mut Vec<String>) -> Ve
 }
 
 fn file_layer(path: &Path, trusted: bool, problems: &mut Vec<String>) -> RuleLayer {
-    let parsed = std::fs::read_to_string(path)
-        .map_err(|error| format!("cannot read {}: {error}", path.display()))
+    let parsed = read_text(path, FILE_BYTES)
+        .map_err(|error| format!("{} {error}", path.display()))
         .and_then(|text| parse_rules(&text, path).map_err(|error| error.to_string()));
     match parsed {
         Ok(parsed) => {
@@ -129,6 +133,16 @@ mod tests {
         std::fs::write(path, text).unwrap();
     }
 
+    fn load_from(cwd: &Path, trust_project: bool) -> (Vec<RuleLayer>, Vec<String>) {
+        load(&RuleSources {
+            cwd,
+            state_home: Path::new("/nowhere"),
+            config_path: Path::new("/config.json"),
+            permissions: &Permissions::default(),
+            trust_project,
+        })
+    }
+
     #[test]
     fn rules_are_found_nearest_first_and_a_broken_file_fails_closed() {
         let dir = tempfile::tempdir().unwrap();
@@ -176,5 +190,23 @@ mod tests {
         assert_eq!(layers[2].rules[0].action, RuleAction::Allow);
         assert_eq!(problems.len(), 1, "{problems:?}");
         assert!(problems[0].contains("c.json"), "{problems:?}");
+    }
+
+    #[test]
+    fn what_is_no_file_of_rules_is_not_waited_for_and_fails_closed() {
+        let dir = tempfile::tempdir().unwrap();
+        let rules = dir.path().join(".shard/rules");
+        let huge = format!(r#"{{"rules":[]}}{}"#, " ".repeat(FILE_BYTES));
+        write(&rules.join("huge.json"), &huge);
+        let mode = rustix::fs::Mode::RWXU;
+        rustix::fs::mkfifoat(rustix::fs::CWD, rules.join("fifo.json"), mode).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", rules.join("endless.json")).unwrap();
+        let (layers, _) = load_from(dir.path(), false);
+        let broken = |layer: &RuleLayer| layer.broken_deny.concat();
+        let broken: Vec<_> = layers.iter().map(broken).collect();
+        assert_eq!(broken.len(), 3, "{broken:?}");
+        assert!(broken[0].contains("endless.json is a device"), "{broken:?}");
+        assert!(broken[1].contains("fifo.json is a FIFO"), "{broken:?}");
+        assert!(broken[2].contains("huge.json has more than"), "{broken:?}");
     }
 }

@@ -3,6 +3,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use crate::tools::regular_file::read_text;
+
 /// The places.
 #[derive(Debug)]
 pub(super) struct Protected {
@@ -93,10 +95,14 @@ fn guarded_by_git(rest: &[String]) -> bool {
     }
 }
 
+/// More than a path and what stands before it can have.
+const MAX_LINK_BYTES: usize = 8 << 10;
+
 /// The repository's folders when `.git` is a file that names them.
 fn linked_git_folders(cwd: &Path) -> Vec<PathBuf> {
     let named = |folder: &Path, file: &str, key: &str| {
-        let text = std::fs::read_to_string(folder.join(file)).ok()?;
+        // Whoever wrote the project chose what stands there.
+        let text = read_text(&folder.join(file), MAX_LINK_BYTES).ok()?;
         let path = text.lines().next()?.strip_prefix(key)?.trim().to_owned();
         crate::paths::resolve(folder, &path).ok()
     };
@@ -170,6 +176,19 @@ mod tests {
         check("/w/.gitignore", "/w", false);
         check("/w/hooks/x", "/w", false);
         check("/w/src/config", "/w", false);
+    }
+
+    #[test]
+    fn what_is_no_file_is_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let mode = rustix::fs::Mode::RWXU;
+        rustix::fs::mkfifoat(rustix::fs::CWD, root.join(".git"), mode).unwrap();
+        let guard = Protected::new(Path::new("/c"), Path::new("/s"));
+        assert!(!guard.covers(&root.join("x"), &root));
+        std::fs::remove_file(root.join(".git")).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", root.join(".git")).unwrap();
+        assert!(!guard.covers(&root.join("x"), &root));
     }
 
     #[test]
