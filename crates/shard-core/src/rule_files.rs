@@ -4,6 +4,7 @@
 //! then the user's configuration, then the user's rule files. Allow rules of a project count only
 //! when the project is trusted; what it denies or asks for always counts.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use shard_config::{Permissions, RuleEntry, parse_rules};
@@ -28,7 +29,8 @@ pub struct RuleSources<'a> {
     pub trust_project: bool,
 }
 
-/// Every layer of rules, nearest first, and what was wrong with the files.
+/// Every layer of rules, nearest first, and what else was wrong with the files: what makes every
+/// call ask stands in the layers.
 #[must_use]
 pub fn load(sources: &RuleSources<'_>) -> (Vec<RuleLayer>, Vec<String>) {
     let mut problems = Vec::new();
@@ -40,7 +42,10 @@ pub fn load(sources: &RuleSources<'_>) -> (Vec<RuleLayer>, Vec<String>) {
             layers.extend(folder_layers(&rules, sources.trust_project, &mut problems));
         }
     }
-    layers.push(layer(sources.config_path, true, &sources.permissions.rules));
+    layers.push(RuleLayer {
+        told: true,
+        ..layer(sources.config_path, true, &sources.permissions.rules)
+    });
     layers.extend(folder_layers(
         &sources.state_home.join("rules"),
         true,
@@ -62,19 +67,29 @@ pub(crate) fn project_folders(cwd: &Path) -> Vec<PathBuf> {
 }
 
 fn folder_layers(folder: &Path, trusted: bool, problems: &mut Vec<String>) -> Vec<RuleLayer> {
-    let files = std::fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|file| file.path());
-    let mut files: Vec<_> = files
-        .filter(|path| path.extension().is_some_and(|ext| ext == "json"))
-        .collect();
-    files.sort_unstable();
-    files
-        .iter()
-        .map(|path| file_layer(path, trusted, problems))
-        .collect()
+    match rule_paths(folder) {
+        Ok(paths) => paths
+            .iter()
+            .map(|path| file_layer(path, trusted, problems))
+            .collect(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => {
+            let problem = format!("{} cannot be listed: {error}", folder.display());
+            vec![broken_layer(folder, trusted, problem)]
+        }
+    }
+}
+
+fn rule_paths(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for file in std::fs::read_dir(folder)? {
+        let path = file?.path();
+        if path.extension().is_some_and(|ext| ext == "json") {
+            paths.push(path);
+        }
+    }
+    paths.sort_unstable();
+    Ok(paths)
 }
 
 fn file_layer(path: &Path, trusted: bool, problems: &mut Vec<String>) -> RuleLayer {
@@ -83,20 +98,31 @@ fn file_layer(path: &Path, trusted: bool, problems: &mut Vec<String>) -> RuleLay
         .and_then(|text| parse_rules(&text, path).map_err(|error| error.to_string()));
     match parsed {
         Ok(parsed) => {
-            problems.extend(parsed.warnings.iter().map(ToString::to_string));
+            let in_layer = |key: &str| {
+                let index = |entry: &RuleEntry| match entry {
+                    RuleEntry::Invalid(invalid) if entry.fails_closed() => Some(invalid.index),
+                    _ => None,
+                };
+                let mut failing = parsed.rules.iter().filter_map(index);
+                failing.any(|index| key == format!("rules[{index}]"))
+            };
+            let warnings = parsed.warnings.iter();
+            let rest = warnings.filter(|warning| !in_layer(&warning.key));
+            problems.extend(rest.map(ToString::to_string));
             layer(path, trusted, &parsed.rules)
         }
-        Err(problem) => {
-            // What the file was meant to refuse is not known, so nothing runs unasked.
-            problems.push(format!("{problem}; until it is mended, every call asks"));
-            let broken_deny = vec![problem];
-            RuleLayer {
-                source: path.display().to_string(),
-                trusted,
-                rules: Vec::new(),
-                broken_deny,
-            }
-        }
+        Err(problem) => broken_layer(path, trusted, problem),
+    }
+}
+
+/// What it was meant to refuse is not known, so nothing runs unasked.
+fn broken_layer(path: &Path, trusted: bool, problem: String) -> RuleLayer {
+    RuleLayer {
+        source: path.display().to_string(),
+        trusted,
+        rules: Vec::new(),
+        broken_deny: vec![problem],
+        told: false,
     }
 }
 
@@ -114,6 +140,7 @@ fn layer(path: &Path, trusted: bool, entries: &[RuleEntry]) -> RuleLayer {
         source: path.display().to_string(),
         trusted,
         broken_deny: broken.collect(),
+        told: false,
         rules: entries
             .iter()
             .filter_map(RuleEntry::valid)
@@ -156,6 +183,8 @@ mod tests {
         write(&repo.join("sub/.shard/rules/notes.txt"), "not rules");
         write(&state.join("rules/b.json"), &rule("user"));
         write(&state.join("rules/c.json"), "{ broken");
+        let invalid = r#"{"rules":[{"action":"deny","tool":7},{"action":"allow","tool":7}]}"#;
+        write(&state.join("rules/d.json"), invalid);
         let permissions: Permissions = serde_json::from_str(
             r#"{"rules":[{"action":"allow","tool":"config"},{"action":"deny","tool":7}]}"#,
         )
@@ -184,12 +213,29 @@ mod tests {
                 (Some("outer"), false, 0),
                 (Some("config"), true, 1),
                 (Some("user"), true, 0),
+                (None, true, 1),
                 (None, true, 1)
             ]
         );
+        let broken = layers.iter().skip(4).map(|layer| &layer.broken_deny[0]);
+        for (text, name) in broken.zip(["c.json", "d.json: rule 0"]) {
+            assert!(text.contains(name), "{text}");
+        }
         assert_eq!(layers[2].rules[0].action, RuleAction::Allow);
         assert_eq!(problems.len(), 1, "{problems:?}");
-        assert!(problems[0].contains("c.json"), "{problems:?}");
+        assert!(problems[0].contains("rules[1]"), "{problems:?}");
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_listed_fails_closed() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(load_from(dir.path(), true).0.is_empty());
+        write(&dir.path().join(".shard/rules"), "no folder");
+        let (layers, problems) = load_from(dir.path(), false);
+        assert_eq!(layers.len(), 1);
+        let broken = layers[0].broken_deny.concat();
+        assert!(broken.contains(".shard/rules cannot be listed"), "{broken}");
+        assert_eq!(problems, [""; 0], "told once, by the layer");
     }
 
     #[test]

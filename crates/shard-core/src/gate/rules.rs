@@ -25,8 +25,12 @@ pub struct RuleLayer {
     pub trusted: bool,
     /// The rules, in order.
     pub rules: Vec<Rule>,
-    /// Denies that could not be read, in words. While there is one, nothing is allowed unasked.
+    /// Denies that could not be read, in words that name the file. While there is one, nothing is
+    /// allowed unasked.
     pub broken_deny: Vec<String>,
+    /// Whether people hear of `broken_deny` elsewhere, as of whatever is wrong in the
+    /// configuration.
+    pub told: bool,
 }
 
 /// All rules, the nearest layer first.
@@ -142,7 +146,10 @@ impl RuleSet {
         let (mut set, mut diagnostics) = (Self::default(), Vec::new());
         for layer in layers {
             for reason in layer.broken_deny {
-                set.broken.push(format!("{}: {reason}", layer.source));
+                if !layer.told {
+                    diagnostics.push(format!("{reason}; until it is mended, every call asks"));
+                }
+                set.broken.push(reason);
             }
             for (index, rule) in layer.rules.into_iter().enumerate() {
                 if rule.action == RuleAction::Allow && !layer.trusted {

@@ -127,6 +127,7 @@ fn layer(source: &str, rules: Value) -> RuleLayer {
         trusted: true,
         rules: serde_json::from_value(rules).unwrap(),
         broken_deny: Vec::new(),
+        told: false,
     }
 }
 
@@ -606,6 +607,12 @@ fn a_deny_that_cannot_be_read_leaves_nothing_unasked() {
     let world = World::new();
     let mut user = layer("user", json!([{ "action": "allow", "tool": "*" }]));
     user.broken_deny = vec!["rule 3: unknown key".to_owned()];
+    let (_, told) = RuleSet::new(vec![user.clone()]);
+    assert_eq!(
+        told,
+        ["rule 3: unknown key; until it is mended, every call asks"]
+    );
+    user.told = true;
     let gate = world.layers(vec![user]);
     for sample in [bash("ls"), read("README.md"), write("a")] {
         assert!(!asked(world.decide(&gate, &sample)).covered);
