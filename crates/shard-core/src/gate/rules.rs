@@ -11,7 +11,7 @@ use serde_json::Value;
 use shard_contracts::{Access, CallFacts};
 use shard_types::{Rule, RuleAction};
 
-use super::globs::{PathGlob, Place};
+use super::globs::{PathGlob, Place, Seen};
 use super::pattern::{Match, covers, touches};
 use super::reach::{Reach, Uses};
 use super::shell::{Analysis, Role, Simple, analyze};
@@ -25,8 +25,12 @@ pub struct RuleLayer {
     pub trusted: bool,
     /// The rules, in order.
     pub rules: Vec<Rule>,
-    /// Denies that could not be read, in words. While there is one, nothing is allowed unasked.
+    /// Denies that could not be read, in words that name the file. While there is one, nothing is
+    /// allowed unasked.
     pub broken_deny: Vec<String>,
+    /// Whether people hear of `broken_deny` elsewhere, as of whatever is wrong in the
+    /// configuration.
+    pub told: bool,
 }
 
 /// All rules, the nearest layer first.
@@ -51,6 +55,7 @@ pub(super) struct Call<'a> {
     /// Its shell line, read.
     pub(super) line: Option<Analysis>,
     reach: OnceCell<Option<Reach>>,
+    seen: Seen,
 }
 
 impl<'a> Call<'a> {
@@ -64,6 +69,7 @@ impl<'a> Call<'a> {
             facts,
             line,
             reach: OnceCell::new(),
+            seen: Seen::default(),
         }
     }
 
@@ -142,7 +148,10 @@ impl RuleSet {
         let (mut set, mut diagnostics) = (Self::default(), Vec::new());
         for layer in layers {
             for reason in layer.broken_deny {
-                set.broken.push(format!("{}: {reason}", layer.source));
+                if !layer.told {
+                    diagnostics.push(format!("{reason}; until it is mended, every call asks"));
+                }
+                set.broken.push(reason);
             }
             for (index, rule) in layer.rules.into_iter().enumerate() {
                 if rule.action == RuleAction::Allow && !layer.trusted {
@@ -215,7 +224,7 @@ impl RuleSet {
             .iter()
             .find(|compiled| match compiled.rule.action {
                 RuleAction::Allow => compiled.allows(call.facts, item),
-                RuleAction::Ask => asks == Asks::Count && compiled.asks(call.facts, item),
+                RuleAction::Ask => asks == Asks::Count && compiled.asks(call, item),
                 RuleAction::Deny => false,
             })
     }
@@ -260,6 +269,11 @@ impl Compiled {
         self.tool.is_match(tool)
     }
 
+    /// Whether it is about writing files, with whatever tool.
+    fn names_writing(&self) -> bool {
+        self.names("write") || self.names("edit")
+    }
+
     fn why(&self) -> String {
         match &self.rule.reason {
             Some(reason) => reason.clone(),
@@ -279,9 +293,12 @@ impl Compiled {
         }
     }
 
-    fn asks(&self, facts: &CallFacts<'_>, item: &Item<'_>) -> bool {
+    fn asks(&self, call: &Call<'_>, item: &Item<'_>) -> bool {
+        let facts = call.facts;
         let meant = facts.tool != ASK_USER || self.rule.tool == ASK_USER;
-        if !meant || !self.names(facts.tool) {
+        let by_path =
+            matches!(facts.access, Access::Write(_)) && self.path.is_some() && self.names_writing();
+        if !meant || !(self.names(facts.tool) || by_path) {
             return false;
         }
         match (&self.rule.command, &self.path, item) {
@@ -292,7 +309,9 @@ impl Compiled {
             (Some(_), _, Item::Whole { unreadable }) => *unreadable,
             (None, Some(glob), Item::Place(place)) => {
                 glob.touches(*place)
-                    || reads_below(facts) && place.real.is_dir() && glob.touches_below(*place)
+                    || reads_below(facts)
+                        && place.real.is_dir()
+                        && glob.touches_below(*place, &call.seen)
             }
             _ => false,
         }
@@ -316,14 +335,14 @@ impl Compiled {
     fn refuses_path(&self, glob: &PathGlob, call: &Call<'_>, direct: bool) -> Match {
         let facts = call.facts;
         let reads = self.names("read");
-        let writes = self.names("write") || self.names("edit");
+        let writes = self.names_writing();
         match facts.access {
             Access::Read(_) if direct || reads => {
                 let how = |place: Place<'_>| match () {
                     () if glob.touches(place) => Match::Yes,
                     () if reads_below(facts)
                         && place.real.is_dir()
-                        && glob.touches_below(place) =>
+                        && glob.touches_below(place, &call.seen) =>
                     {
                         Match::Perhaps
                     }
@@ -331,7 +350,9 @@ impl Compiled {
                 };
                 call.places().map(how).max().unwrap_or(Match::No)
             }
-            Access::Write(_) if direct && call.places().any(|place| glob.touches(place)) => {
+            Access::Write(_)
+                if (direct || writes) && call.places().any(|place| glob.touches(place)) =>
+            {
                 Match::Yes
             }
             Access::Command(_) if direct || reads || writes => {
@@ -340,7 +361,9 @@ impl Compiled {
                     writes: direct || writes,
                 };
                 let reach = call.reach();
-                reach.map_or(Match::Perhaps, |reach| reach.touches(glob, uses, facts.cwd))
+                reach.map_or(Match::Perhaps, |reach| {
+                    reach.touches(glob, uses, facts.cwd, &call.seen)
+                })
             }
             Access::Unknown if direct || reads || writes => {
                 let place = |text: &str| glob_touches_text(glob, text, facts);
