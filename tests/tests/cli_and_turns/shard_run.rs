@@ -443,7 +443,7 @@ async fn what_is_found_here_can_be_used_and_no_key_is_ever_shown() {
     assert!(!config.contains(offered), "the file names the variable");
     // A key that stands in the file itself is not shown either.
     let literal = json!({"providers": {"mine": {"type": "openai",
-        "base_url": "http://127.0.0.1:9/v1", "api_key": SECRET,
+        "base_url": format!("http://user:{SECRET}@127.0.0.1:9/v1"), "api_key": SECRET,
         "headers": {"x-token": SECRET}, "models": [{"id": "m"}]}}});
     home.write_config(&literal.to_string());
     for args in [
