@@ -225,6 +225,32 @@ async fn a_reader_that_goes_away_ends_the_run() {
 }
 
 #[tokio::test]
+async fn messages_that_nobody_reads_change_no_exit_code() {
+    let home = Home::builder().build();
+    home.write_config("{ \"modle\": \"a/b\" }");
+    let codes = [
+        (&["config", "check"][..], 0),
+        (&["config", "use", "no-such-thing"], 2),
+        (&["run", "read README.md"], 0),
+        (&["run", "--no-such-flag"], 2),
+    ];
+    for (args, code) in codes {
+        let (reader, stderr) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = Command::new(home.binary());
+        let command = command.args(args).current_dir(home.work()).env_clear();
+        let command = command.envs(home.env()).stdin(Stdio::null());
+        let mut child = command
+            .stdout(Stdio::null())
+            .stderr(stderr)
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        assert_eq!(ended(&mut child).await.code(), Some(code), "{args:?}");
+    }
+}
+
+#[tokio::test]
 async fn an_interrupt_aborts_the_run_and_leaves_nothing_running() {
     let model = ScriptedModel::start([reply![tool(
         "bash",

@@ -25,7 +25,7 @@ use self::asker::Asker;
 use self::printer::{Printer, Progress, Style};
 use super::{asked_to_end, block_on, load_config};
 use crate::args::RunArgs;
-use crate::failure::{FAILED, Failure, say};
+use crate::failure::{FAILED, Failure, say, say_part};
 use crate::places::Places;
 
 /// How much may wait for a reader of stdout before the run is given up, in bytes. A slow reader
@@ -70,7 +70,7 @@ const DEMO: &str = "shard: no model is configured, so the built-in demo answers;
 /// One line from stdin.
 fn read_line(interactive: bool) -> Result<String, Failure> {
     if interactive {
-        eprint_prompt();
+        say_part("> ");
     }
     let mut line = String::new();
     let length = std::io::stdin()
@@ -83,14 +83,6 @@ fn read_line(interactive: bool) -> Result<String, Failure> {
         ));
     }
     Ok(line.trim_end_matches(['\r', '\n']).to_owned())
-}
-
-#[expect(
-    clippy::print_stderr,
-    reason = "the mark that invites a person to type"
-)]
-fn eprint_prompt() {
-    eprint!("> ");
 }
 
 async fn carry_out(
