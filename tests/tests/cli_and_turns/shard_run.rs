@@ -401,6 +401,13 @@ async fn a_configuration_is_found_made_checked_and_shown() {
         1,
         "config.json:2:12: model: expected a string",
     );
+    // Of wrong types the first is named.
+    home.write_config("{\n\"model\": 7,\n\"tools\": {\"max_rounds\": \"x\"}\n}\n");
+    told(
+        &run_cli(&home, &["config", "check"], None).await,
+        1,
+        "config.json:2:10: model: expected a string",
+    );
     let ranges = "{\n\"tools\": {\"max_rounds\": 0},\n\"compaction\": {\"reserve_ratio\": 9}\n}\n";
     home.write_config(ranges);
     let wrong = run_cli(&home, &["config", "check"], None).await;
