@@ -303,6 +303,7 @@ async fn nothing_that_moves_a_terminal_comes_out() {
     assert_eq!(output.code(), 0, "{}", output.stderr);
     assert!(output.stdout.starts_with("before") && output.stdout.ends_with("after\n"));
     assert!(!acts(&output.stdout), "{:?}", output.stdout);
+    assert!(!output.stdout.contains('\u{202e}'), "{:?}", output.stdout);
     assert!(output.stderr.contains("bash echo"), "{:?}", output.stderr);
     assert!(!acts(&output.stderr), "{:?}", output.stderr);
     let reordered = output.stderr.contains('\u{202e}');

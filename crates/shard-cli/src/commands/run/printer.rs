@@ -89,9 +89,12 @@ impl Printer {
             .at_line_start
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        *at_start = text.ends_with('\n');
-        // A model's words must not move the cursor of a terminal either.
-        _ = self.out.push(harmless(text));
+        let text = harmless(text);
+        if !text.is_empty() {
+            *at_start = text.ends_with('\n');
+        }
+        // A model's words must not move the cursor of a terminal either, or read as they are not.
+        _ = self.out.push(text);
     }
 
     fn note(&self, line: &str) {
@@ -188,9 +191,37 @@ fn failure(result: &ToolResult) -> Option<String> {
     Some(format!("  {message}"))
 }
 
-/// Text without anything that a terminal acts on, but for line ends and tabs.
+/// Text without anything that a terminal acts on, but for line ends and tabs, and without what
+/// hides or reorders words.
 fn harmless(text: &str) -> String {
-    text.chars()
-        .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
-        .collect()
+    text.chars().filter(|c| is_harmless(*c)).collect()
+}
+
+/// An answer is prose in any language: of what is marked in a question, what writing needs stays.
+fn is_harmless(c: char) -> bool {
+    match c {
+        '\n' | '\t' | ' '..='~' => true,
+        '\u{2028}' | '\u{2029}' => false, // other line ends
+        '\u{200c}' | '\u{200d}' | '\u{2800}' | '\u{fe00}'..='\u{fe0f}' => true, // letters, emoji, Braille
+        _ if c.is_control() => false,
+        _ if c.is_whitespace() => true,
+        _ => visible(c.encode_utf8(&mut [0; 4])).starts_with(c),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::harmless;
+
+    #[test]
+    fn nothing_in_an_answer_hides_or_reorders() {
+        let nasty = "a\u{1b}b\u{202e}c\u{2066}d\u{200b}e\u{feff}f\u{200f}g\u{e0041}h\u{9b}i\u{2029}j\r\u{7f}";
+        assert_eq!(harmless(nasty), "abcdefghij");
+    }
+
+    #[test]
+    fn writing_stays_as_it_is() {
+        let words = "let x = 1;\n\tgrün\u{a0}漢字\u{3000}می\u{200c}خواهم שלום 👩\u{200d}💻 ❤\u{fe0f} ⠁\u{2800}";
+        assert_eq!(harmless(words), words);
+    }
 }
