@@ -224,6 +224,82 @@ async fn a_reader_that_goes_away_ends_the_run() {
     assert_eq!(status.code(), Some(1), "{status}");
 }
 
+/// A home whose session was killed in a turn, with a prompt waiting behind it.
+async fn with_a_prompt_that_waits(model: &ScriptedModel, gate: &Gate) -> Home {
+    let home = Home::new(model);
+    let agent = AgentProcess::start(&home, &[]);
+    agent.ok("prompt", json!({"message": "first"})).await;
+    gate.reached().await;
+    let waits = json!({"message": "from before", "streaming_behavior": "follow_up"});
+    agent.ok("prompt", waits).await;
+    agent.kill9().await;
+    home
+}
+
+#[tokio::test]
+async fn a_prompt_comes_after_those_that_wait_in_the_session_and_its_own_end_counts() {
+    for fails in [false, true] {
+        let gate = Gate::new();
+        let before = reply![text("of old").chunks(3)];
+        let new = match fails {
+            true => reply![error(401).message("who are you")],
+            false => reply![text("of new")],
+        };
+        let model = ScriptedModel::start([reply![hold(&gate)], before, new]);
+        let home = with_a_prompt_that_waits(&model, &gate).await;
+        let output = run_cli(&home, &["run", "--continue", "now"], None).await;
+        assert_eq!(output.code(), i32::from(fails), "{}", output.stderr);
+        let answers = if fails {
+            "of old\n"
+        } else {
+            "of old\nof new\n"
+        };
+        assert_eq!(output.stdout, answers);
+        let asked = model.request(2).await.user_texts().concat();
+        assert!(
+            asked.contains("from before") && asked.ends_with("now"),
+            "{asked}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_failure_of_what_waited_is_no_failure_of_the_prompt() {
+    let gate = Gate::new();
+    let model = ScriptedModel::start([
+        reply![hold(&gate)],
+        reply![error(401).message("who are you")],
+        reply![text("of new")],
+    ]);
+    let home = with_a_prompt_that_waits(&model, &gate).await;
+    let output = run_cli(&home, &["run", "--continue", "now"], None).await;
+    assert_eq!(
+        (output.code(), output.stdout.as_str()),
+        (0, "of new\n"),
+        "{}",
+        output.stderr
+    );
+}
+
+#[tokio::test]
+async fn an_interrupt_before_the_prompt_had_its_turn_ends_the_run() {
+    let (gate, old) = (Gate::new(), Gate::new());
+    let model = ScriptedModel::start([reply![hold(&gate)], reply![text("of old\n"), hold(&old)]]);
+    let home = with_a_prompt_that_waits(&model, &gate).await;
+    let mut child = start(&home, &["run", "--continue", "now"]);
+    old.reached().await;
+    let accepted = || {
+        let rows = home.session_rows(&home.session_file());
+        rows.iter().any(|row| row["details"]["message"] == "now")
+    };
+    until("the prompt waits", Duration::from_secs(10), accepted).await;
+    let pid = child.id().unwrap().to_string();
+    let sent = Command::new("kill").args(["-INT", &pid]).status().await;
+    assert!(sent.unwrap().success());
+    assert_eq!(ended(&mut child).await.code(), Some(1));
+    assert_eq!(model.requests().len(), 2);
+}
+
 #[tokio::test]
 async fn messages_that_nobody_reads_change_no_exit_code() {
     let home = Home::builder().build();

@@ -9,7 +9,7 @@ use shard_transports::Outbox;
 use shard_types::event::{
     AgentEvent, DeltaKind, PermissionRequest, ToolCall, ToolResult, TurnEndReason, UiRequest,
 };
-use shard_types::{RequestId, ToolResultContent};
+use shard_types::{EntryId, RequestId, Role, ToolResultContent};
 use tokio::sync::{mpsc, watch};
 
 /// How stdout is used.
@@ -22,11 +22,43 @@ pub(super) enum Style {
 }
 
 /// Where the run stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Progress {
-    Waiting,
-    Running,
-    Ended(TurnEndReason),
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    running: bool,
+    /// The prompts that the current turn has taken up.
+    taken: Vec<EntryId>,
+    /// Those of earlier turns, with the turn's end.
+    ended: Vec<(EntryId, TurnEndReason)>,
+}
+
+impl Progress {
+    /// Whether the turn that took up an accepted prompt ended well; `None` before it ends. A prompt
+    /// that is left behind did not do well: it was given back, or could not be written down.
+    ///
+    /// The session starts the next turn in the step that ends the last one, and it shares its
+    /// thread with whoever looks: nothing is seen between the two.
+    pub(super) fn ended_well(&self, prompt: &EntryId) -> Option<bool> {
+        match self.ended.iter().find(|(id, _)| id == prompt) {
+            Some((_, reason)) => Some(*reason == TurnEndReason::Done),
+            None if self.running => None,
+            None => Some(false),
+        }
+    }
+
+    fn follow(&mut self, event: &AgentEvent) {
+        match event {
+            AgentEvent::TurnStart(_) => self.running = true,
+            AgentEvent::MessageComplete(complete) if complete.message.role == Role::User => {
+                self.taken.push(complete.message_id.clone());
+            }
+            AgentEvent::TurnEnd(end) => {
+                self.running = false;
+                let taken = self.taken.drain(..);
+                self.ended.extend(taken.map(|prompt| (prompt, end.reason)));
+            }
+            _ => {}
+        }
+    }
 }
 
 /// A question, or the end of one.
@@ -58,7 +90,7 @@ impl Printer {
         err: Arc<Outbox>,
         questions: mpsc::Sender<Question>,
     ) -> Self {
-        let progress = watch::Sender::new(Progress::Waiting);
+        let progress = watch::Sender::new(Progress::default());
         Self {
             style,
             out,
@@ -140,8 +172,9 @@ impl EventSubscriber for Printer {
         }
         match event {
             AgentEvent::Error(error) => self.note(&format!("shard: {}", visible(&error.message))),
-            AgentEvent::TurnStart(_) => _ = self.progress.send_replace(Progress::Running),
-            AgentEvent::TurnEnd(end) => _ = self.progress.send_replace(Progress::Ended(end.reason)),
+            AgentEvent::TurnStart(_) | AgentEvent::MessageComplete(_) | AgentEvent::TurnEnd(_) => {
+                self.progress.send_modify(|progress| progress.follow(event));
+            }
             AgentEvent::PermissionRequest(request) => {
                 self.ask(Question::Permission(Box::new(request.clone())))
             }
