@@ -47,13 +47,16 @@ impl<E: Display> From<E> for Failure {
     }
 }
 
-/// Says something to the person, apart from the command's output.
-#[expect(
-    clippy::print_stderr,
-    reason = "this is the place where the person is spoken to"
-)]
+/// Says something to the person, apart from the command's output. A person who is gone is no
+/// failure: the exit code still tells how it went.
 pub(crate) fn say(line: &str) {
-    eprintln!("{line}");
+    say_part(&format!("{line}\n"));
+}
+
+/// The same, without ending the line.
+pub(crate) fn say_part(text: &str) {
+    use std::io::Write;
+    _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// Prints a command's output.

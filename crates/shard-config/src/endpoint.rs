@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::secret::MASK;
 
-/// The address that requests go to. Debugging and serializing hide a password in it.
+/// The address that requests go to. Displaying, debugging and serializing hide a password in it;
+/// only [`as_str`](Self::as_str) tells it.
 #[derive(Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(inline)]
@@ -29,7 +30,8 @@ impl Endpoint {
         Self(address.into())
     }
 
-    /// The address without a trailing slash.
+    /// The address without a trailing slash, as requests need it: with the password. People are
+    /// shown the endpoint itself.
     #[must_use]
     pub fn as_str(&self) -> &str {
         self.0.trim_end_matches('/')
@@ -134,6 +136,12 @@ fn is_loopback_v4(host: &str) -> bool {
         .is_ok_and(|address| address.is_loopback())
 }
 
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&masked(&self.0))
+    }
+}
+
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", masked(&self.0))
@@ -159,7 +167,7 @@ mod tests {
             ("no address", "no address"),
         ];
         for (address, expect) in cases {
-            assert_eq!(masked(address), expect);
+            assert_eq!(Endpoint::new(address).to_string(), expect);
         }
     }
 

@@ -224,6 +224,108 @@ async fn a_reader_that_goes_away_ends_the_run() {
     assert_eq!(status.code(), Some(1), "{status}");
 }
 
+/// A home whose session was killed in a turn, with a prompt waiting behind it.
+async fn with_a_prompt_that_waits(model: &ScriptedModel, gate: &Gate) -> Home {
+    let home = Home::new(model);
+    let agent = AgentProcess::start(&home, &[]);
+    agent.ok("prompt", json!({"message": "first"})).await;
+    gate.reached().await;
+    let waits = json!({"message": "from before", "streaming_behavior": "follow_up"});
+    agent.ok("prompt", waits).await;
+    agent.kill9().await;
+    home
+}
+
+#[tokio::test]
+async fn a_prompt_comes_after_those_that_wait_in_the_session_and_its_own_end_counts() {
+    for fails in [false, true] {
+        let gate = Gate::new();
+        let before = reply![text("of old").chunks(3)];
+        let new = match fails {
+            true => reply![error(401).message("who are you")],
+            false => reply![text("of new")],
+        };
+        let model = ScriptedModel::start([reply![hold(&gate)], before, new]);
+        let home = with_a_prompt_that_waits(&model, &gate).await;
+        let output = run_cli(&home, &["run", "--continue", "now"], None).await;
+        assert_eq!(output.code(), i32::from(fails), "{}", output.stderr);
+        let answers = if fails {
+            "of old\n"
+        } else {
+            "of old\nof new\n"
+        };
+        assert_eq!(output.stdout, answers);
+        let asked = model.request(2).await.user_texts().concat();
+        assert!(
+            asked.contains("from before") && asked.ends_with("now"),
+            "{asked}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_failure_of_what_waited_is_no_failure_of_the_prompt() {
+    let gate = Gate::new();
+    let model = ScriptedModel::start([
+        reply![hold(&gate)],
+        reply![error(401).message("who are you")],
+        reply![text("of new")],
+    ]);
+    let home = with_a_prompt_that_waits(&model, &gate).await;
+    let output = run_cli(&home, &["run", "--continue", "now"], None).await;
+    assert_eq!(
+        (output.code(), output.stdout.as_str()),
+        (0, "of new\n"),
+        "{}",
+        output.stderr
+    );
+}
+
+#[tokio::test]
+async fn an_interrupt_before_the_prompt_had_its_turn_ends_the_run() {
+    let (gate, old) = (Gate::new(), Gate::new());
+    let model = ScriptedModel::start([reply![hold(&gate)], reply![text("of old\n"), hold(&old)]]);
+    let home = with_a_prompt_that_waits(&model, &gate).await;
+    let mut child = start(&home, &["run", "--continue", "now"]);
+    old.reached().await;
+    let accepted = || {
+        let rows = home.session_rows(&home.session_file());
+        rows.iter().any(|row| row["details"]["message"] == "now")
+    };
+    until("the prompt waits", Duration::from_secs(10), accepted).await;
+    let pid = child.id().unwrap().to_string();
+    let sent = Command::new("kill").args(["-INT", &pid]).status().await;
+    assert!(sent.unwrap().success());
+    assert_eq!(ended(&mut child).await.code(), Some(1));
+    assert_eq!(model.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn messages_that_nobody_reads_change_no_exit_code() {
+    let home = Home::builder().build();
+    home.write_config("{ \"modle\": \"a/b\" }");
+    let codes = [
+        (&["config", "check"][..], 0),
+        (&["config", "use", "no-such-thing"], 2),
+        (&["run", "read README.md"], 0),
+        (&["run", "--no-such-flag"], 2),
+    ];
+    for (args, code) in codes {
+        let (reader, stderr) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = Command::new(home.binary());
+        let command = command.args(args).current_dir(home.work()).env_clear();
+        let command = command.envs(home.env()).stdin(Stdio::null());
+        let mut child = command
+            .stdout(Stdio::null())
+            .stderr(stderr)
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        assert_eq!(ended(&mut child).await.code(), Some(code), "{args:?}");
+    }
+}
+
 #[tokio::test]
 async fn an_interrupt_aborts_the_run_and_leaves_nothing_running() {
     let model = ScriptedModel::start([reply![tool(
@@ -277,6 +379,7 @@ async fn nothing_that_moves_a_terminal_comes_out() {
     assert_eq!(output.code(), 0, "{}", output.stderr);
     assert!(output.stdout.starts_with("before") && output.stdout.ends_with("after\n"));
     assert!(!acts(&output.stdout), "{:?}", output.stdout);
+    assert!(!output.stdout.contains('\u{202e}'), "{:?}", output.stdout);
     assert!(output.stderr.contains("bash echo"), "{:?}", output.stderr);
     assert!(!acts(&output.stderr), "{:?}", output.stderr);
     let reordered = output.stderr.contains('\u{202e}');
@@ -375,6 +478,13 @@ async fn a_configuration_is_found_made_checked_and_shown() {
         1,
         "config.json:2:12: model: expected a string",
     );
+    // Of wrong types the first is named.
+    home.write_config("{\n\"model\": 7,\n\"tools\": {\"max_rounds\": \"x\"}\n}\n");
+    told(
+        &run_cli(&home, &["config", "check"], None).await,
+        1,
+        "config.json:2:10: model: expected a string",
+    );
     let ranges = "{\n\"tools\": {\"max_rounds\": 0},\n\"compaction\": {\"reserve_ratio\": 9}\n}\n";
     home.write_config(ranges);
     let wrong = run_cli(&home, &["config", "check"], None).await;
@@ -443,7 +553,7 @@ async fn what_is_found_here_can_be_used_and_no_key_is_ever_shown() {
     assert!(!config.contains(offered), "the file names the variable");
     // A key that stands in the file itself is not shown either.
     let literal = json!({"providers": {"mine": {"type": "openai",
-        "base_url": "http://127.0.0.1:9/v1", "api_key": SECRET,
+        "base_url": format!("http://user:{SECRET}@127.0.0.1:9/v1"), "api_key": SECRET,
         "headers": {"x-token": SECRET}, "models": [{"id": "m"}]}}});
     home.write_config(&literal.to_string());
     for args in [

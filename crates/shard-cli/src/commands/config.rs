@@ -25,7 +25,8 @@ pub(crate) fn run(args: ConfigArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Names every mistake, not just the first.
+/// Names the mistakes, of the first kind that there is: where the JSON breaks off, all keys that
+/// stand twice, the first value of a wrong type, or all values that cannot be used.
 fn check(places: &Places) -> Result<(), Failure> {
     match shard_config::load(&places.config) {
         Ok(loaded) => {

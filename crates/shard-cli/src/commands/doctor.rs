@@ -150,10 +150,14 @@ fn models(config: &Config, places: &Places, findings: &mut Findings) {
         );
     }
     for (name, provider) in &config.providers {
-        let where_ = provider
-            .effective_base_url()
-            .unwrap_or("built in")
-            .to_owned();
+        let where_ = match &provider.base_url {
+            // Displayed, it has no password.
+            Some(endpoint) => endpoint.to_string(),
+            None => provider
+                .effective_base_url()
+                .unwrap_or("built in")
+                .to_owned(),
+        };
         match key(provider, places) {
             Ok(key) => findings.add("provider", State::Good, format!("{name}: {where_}, {key}")),
             Err(problem) => findings.add("provider", State::Problem, format!("{name}: {problem}")),

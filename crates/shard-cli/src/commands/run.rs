@@ -15,17 +15,16 @@ use serde_json::json;
 use shard_contracts::EventBus;
 use shard_core::agent::{AgentHandle, Responder};
 use shard_core::boot::Booted;
-use shard_protocol::AgentCommand;
+use shard_protocol::{Accepted, AgentCommand};
 use shard_transports::{Outbox, stdio};
-use shard_types::event::TurnEndReason;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use self::asker::Asker;
-use self::printer::{Printer, Progress, Style};
+use self::printer::{Printer, Style};
 use super::{asked_to_end, block_on, load_config};
 use crate::args::RunArgs;
-use crate::failure::{FAILED, Failure, say};
+use crate::failure::{FAILED, Failure, say, say_part};
 use crate::places::Places;
 
 /// How much may wait for a reader of stdout before the run is given up, in bytes. A slow reader
@@ -70,7 +69,7 @@ const DEMO: &str = "shard: no model is configured, so the built-in demo answers;
 /// One line from stdin.
 fn read_line(interactive: bool) -> Result<String, Failure> {
     if interactive {
-        eprint_prompt();
+        say_part("> ");
     }
     let mut line = String::new();
     let length = std::io::stdin()
@@ -83,14 +82,6 @@ fn read_line(interactive: bool) -> Result<String, Failure> {
         ));
     }
     Ok(line.trim_end_matches(['\r', '\n']).to_owned())
-}
-
-#[expect(
-    clippy::print_stderr,
-    reason = "the mark that invites a person to type"
-)]
-fn eprint_prompt() {
-    eprint!("> ");
 }
 
 async fn carry_out(
@@ -139,7 +130,8 @@ async fn carry_out(
     outcome
 }
 
-/// Sends the prompt and waits until the agent has come to rest.
+/// Sends the prompt and waits until the turn that takes it up has ended. What waits in the session
+/// from before runs first.
 async fn follow(
     handle: &AgentHandle,
     printer: &Printer,
@@ -149,24 +141,26 @@ async fn follow(
     // The turn may run before the prompt is answered: an interrupt must abort it from here on.
     let mut asked = std::pin::pin!(asked_to_end());
     let mut interrupted = signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?;
-    let prompt = AgentCommand::parse("prompt", &json!({ "message": text }).to_string());
+    let prompt = json!({ "message": text, "streaming_behavior": "follow_up" });
+    let prompt = AgentCommand::parse("prompt", &prompt.to_string());
     let prompt = prompt.context("`prompt` is a command")??;
-    handle.request(prompt).await.map_err(|error| Failure {
+    let accepted = handle.request(prompt).await.map_err(|error| Failure {
         code: FAILED,
         message: error.message,
     })?;
+    let accepted: Accepted = serde_json::from_value(accepted)?;
+    let prompt = accepted.message_id.context("a prompt has an id")?;
     let mut progress = printer.progress();
     let mut interrupts = 0;
     loop {
         let rested = async {
-            progress
-                .wait_for(|progress| matches!(progress, Progress::Ended(_)))
+            let ended = progress.wait_for(|progress| progress.ended_well(&prompt).is_some());
+            ended
                 .await
-                .map(|p| *p)
+                .is_ok_and(|progress| progress.ended_well(&prompt) == Some(true))
         };
         tokio::select! {
-            ended = rested => {
-                let well = matches!(ended, Ok(Progress::Ended(TurnEndReason::Done)));
+            well = rested => {
                 // Why a turn ended badly was said when it happened.
                 return if well { Ok(()) } else { Err(Failure::silent(FAILED)) };
             }

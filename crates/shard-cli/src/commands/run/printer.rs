@@ -9,7 +9,7 @@ use shard_transports::Outbox;
 use shard_types::event::{
     AgentEvent, DeltaKind, PermissionRequest, ToolCall, ToolResult, TurnEndReason, UiRequest,
 };
-use shard_types::{RequestId, ToolResultContent};
+use shard_types::{EntryId, RequestId, Role, ToolResultContent};
 use tokio::sync::{mpsc, watch};
 
 /// How stdout is used.
@@ -22,11 +22,43 @@ pub(super) enum Style {
 }
 
 /// Where the run stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Progress {
-    Waiting,
-    Running,
-    Ended(TurnEndReason),
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    running: bool,
+    /// The prompts that the current turn has taken up.
+    taken: Vec<EntryId>,
+    /// Those of earlier turns, with the turn's end.
+    ended: Vec<(EntryId, TurnEndReason)>,
+}
+
+impl Progress {
+    /// Whether the turn that took up an accepted prompt ended well; `None` before it ends. A prompt
+    /// that is left behind did not do well: it was given back, or could not be written down.
+    ///
+    /// The session starts the next turn in the step that ends the last one, and it shares its
+    /// thread with whoever looks: nothing is seen between the two.
+    pub(super) fn ended_well(&self, prompt: &EntryId) -> Option<bool> {
+        match self.ended.iter().find(|(id, _)| id == prompt) {
+            Some((_, reason)) => Some(*reason == TurnEndReason::Done),
+            None if self.running => None,
+            None => Some(false),
+        }
+    }
+
+    fn follow(&mut self, event: &AgentEvent) {
+        match event {
+            AgentEvent::TurnStart(_) => self.running = true,
+            AgentEvent::MessageComplete(complete) if complete.message.role == Role::User => {
+                self.taken.push(complete.message_id.clone());
+            }
+            AgentEvent::TurnEnd(end) => {
+                self.running = false;
+                let taken = self.taken.drain(..);
+                self.ended.extend(taken.map(|prompt| (prompt, end.reason)));
+            }
+            _ => {}
+        }
+    }
 }
 
 /// A question, or the end of one.
@@ -58,7 +90,7 @@ impl Printer {
         err: Arc<Outbox>,
         questions: mpsc::Sender<Question>,
     ) -> Self {
-        let progress = watch::Sender::new(Progress::Waiting);
+        let progress = watch::Sender::new(Progress::default());
         Self {
             style,
             out,
@@ -89,9 +121,12 @@ impl Printer {
             .at_line_start
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        *at_start = text.ends_with('\n');
-        // A model's words must not move the cursor of a terminal either.
-        _ = self.out.push(harmless(text));
+        let text = harmless(text);
+        if !text.is_empty() {
+            *at_start = text.ends_with('\n');
+        }
+        // A model's words must not move the cursor of a terminal either, or read as they are not.
+        _ = self.out.push(text);
     }
 
     fn note(&self, line: &str) {
@@ -137,8 +172,9 @@ impl EventSubscriber for Printer {
         }
         match event {
             AgentEvent::Error(error) => self.note(&format!("shard: {}", visible(&error.message))),
-            AgentEvent::TurnStart(_) => _ = self.progress.send_replace(Progress::Running),
-            AgentEvent::TurnEnd(end) => _ = self.progress.send_replace(Progress::Ended(end.reason)),
+            AgentEvent::TurnStart(_) | AgentEvent::MessageComplete(_) | AgentEvent::TurnEnd(_) => {
+                self.progress.send_modify(|progress| progress.follow(event));
+            }
             AgentEvent::PermissionRequest(request) => {
                 self.ask(Question::Permission(Box::new(request.clone())))
             }
@@ -188,9 +224,37 @@ fn failure(result: &ToolResult) -> Option<String> {
     Some(format!("  {message}"))
 }
 
-/// Text without anything that a terminal acts on, but for line ends and tabs.
+/// Text without anything that a terminal acts on, but for line ends and tabs, and without what
+/// hides or reorders words.
 fn harmless(text: &str) -> String {
-    text.chars()
-        .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
-        .collect()
+    text.chars().filter(|c| is_harmless(*c)).collect()
+}
+
+/// An answer is prose in any language: of what is marked in a question, what writing needs stays.
+fn is_harmless(c: char) -> bool {
+    match c {
+        '\n' | '\t' | ' '..='~' => true,
+        '\u{2028}' | '\u{2029}' => false, // other line ends
+        '\u{200c}' | '\u{200d}' | '\u{2800}' | '\u{fe00}'..='\u{fe0f}' => true, // letters, emoji, Braille
+        _ if c.is_control() => false,
+        _ if c.is_whitespace() => true,
+        _ => visible(c.encode_utf8(&mut [0; 4])).starts_with(c),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::harmless;
+
+    #[test]
+    fn nothing_in_an_answer_hides_or_reorders() {
+        let nasty = "a\u{1b}b\u{202e}c\u{2066}d\u{200b}e\u{feff}f\u{200f}g\u{e0041}h\u{9b}i\u{2029}j\r\u{7f}";
+        assert_eq!(harmless(nasty), "abcdefghij");
+    }
+
+    #[test]
+    fn writing_stays_as_it_is() {
+        let words = "let x = 1;\n\tgrün\u{a0}漢字\u{3000}می\u{200c}خواهم שלום 👩\u{200d}💻 ❤\u{fe0f} ⠁\u{2800}";
+        assert_eq!(harmless(words), words);
+    }
 }
