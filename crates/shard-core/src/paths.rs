@@ -6,6 +6,8 @@ use std::path::{Component, Path, PathBuf};
 
 use shard_contracts::{PathFact, ToolContext};
 
+use crate::tools::regular_file::{OpenError, in_procfs};
+
 /// Resolves `given` against `cwd`: absolute, `.` and `..` gone, every symlink on the way followed.
 /// Parts that do not exist yet are kept as they are, so that a file can be judged before it is
 /// made. `~/` stands for the home folder only where a shell would expand it, so not here.
@@ -82,6 +84,9 @@ pub fn facts(cwd: &Path, given: &[String]) -> Vec<PathFact> {
 pub fn resolve_judged(context: &ToolContext, given: &str) -> Result<PathBuf, String> {
     let real = resolve(&context.cwd, given)
         .map_err(|error| format!("cannot resolve the path {given}: {error}"))?;
+    if leaves_through_procfs(&context.cwd, given) {
+        return Err(format!("{given} {}", OpenError::Procfs));
+    }
     let judged = context.paths.iter().find(|fact| fact.given == given);
     match judged {
         Some(fact) if fact.real == real => Ok(real),
@@ -90,6 +95,51 @@ pub fn resolve_judged(context: &ToolContext, given: &str) -> Result<PathBuf, Str
         )),
         None => Err(format!("{given} was not part of what was permitted")),
     }
+}
+
+/// Whether a link of procfs is on the way, such as `/proc/1/root` or what `/dev/stdin` leads to:
+/// an open file or folder of some process, which no name in a call should stand for. This is
+/// about clear messages; what procfs itself holds is refused when it is opened.
+fn leaves_through_procfs(cwd: &Path, given: &str) -> bool {
+    let mut at = PathBuf::from("/");
+    let start = cwd.join(given);
+    let mut left: Vec<OsString> = parts(&start);
+    let mut links = 0;
+    while let Some(part) = left.pop() {
+        if part == ".." {
+            at.pop();
+            continue;
+        }
+        let next = at.join(&part);
+        let Ok(target) = next.read_link() else {
+            at = next;
+            continue;
+        };
+        links += 1;
+        if in_procfs(&at).unwrap_or(true) {
+            return true;
+        }
+        if links > MAX_LINKS {
+            return false;
+        }
+        if target.is_absolute() {
+            at = PathBuf::from("/");
+        }
+        left.extend(parts(&target));
+    }
+    false
+}
+
+/// More links than the kernel follows.
+const MAX_LINKS: usize = 64;
+
+/// The parts of a path, the last one first.
+fn parts(path: &Path) -> Vec<OsString> {
+    let named = |part: Component<'_>| match part {
+        Component::Normal(_) | Component::ParentDir => Some(part.as_os_str().to_owned()),
+        _ => None,
+    };
+    path.components().rev().filter_map(named).collect()
 }
 
 #[cfg(test)]

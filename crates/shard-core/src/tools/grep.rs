@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use shard_contracts::{Access, Tool, ToolContext, ToolOutput};
 use shard_types::{ListedPath, PathKind};
 
-use super::regular_file::{self, open_folder, regular};
+use super::regular_file::{self, open_file, open_folder, regular};
 use super::search::{Hits, PatternOptions, Query, Row, compile};
 use super::snippet::Snippet;
 use super::walk::{Filter, Listing, shown, walk};
@@ -142,8 +142,9 @@ fn query(arguments: &Arguments, context: &ToolContext) -> Result<Query, String> 
 /// Whether a file or a folder is searched; nothing else is.
 fn check_kind(real: &Path) -> Result<bool, regular_file::OpenError> {
     let is_file = regular(regular_file::kind(real)?).is_ok();
-    if !is_file {
-        open_folder(real)?;
+    match is_file {
+        true => _ = open_file(real)?,
+        false => _ = open_folder(real)?,
     }
     Ok(is_file)
 }

@@ -3,7 +3,9 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::regular_file::OpenError;
+use rustix::fs::Dir;
+
+use super::regular_file::{OpenError, open_folder};
 use super::visible;
 
 /// Why a path cannot be used, for the model.
@@ -68,10 +70,14 @@ fn whole(near: PathBuf, rest: &Path) -> PathBuf {
 
 fn alike(folder: &Path, name: &OsStr) -> Vec<String> {
     let wanted = name.to_string_lossy().to_lowercase();
-    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    // What may not be listed gives no names either.
+    let entries = open_folder(folder).ok().map(Dir::new);
     let names = entries
+        .into_iter()
+        .flatten()
+        .flatten()
         .take(MAX_NAMES)
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        .filter_map(|entry| Some(entry.ok()?.file_name().to_str().ok()?.to_owned()));
     let mut scored: Vec<(f64, String)> = names
         .map(|name| {
             let alike = strsim::normalized_damerau_levenshtein(&wanted, &name.to_lowercase());

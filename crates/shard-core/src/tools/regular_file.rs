@@ -3,6 +3,10 @@
 //! A FIFO or a device is refused without being opened: opening one can block for good or act on
 //! hardware. Paths given here are resolved ones, so a symlink on the way means that somebody put
 //! it there since, and the open fails.
+//!
+//! Nothing of procfs is opened, whatever name led there: the environment of this process holds
+//! keys, and so may that of another agent. Files that only tell about the machine are refused
+//! along with the rest; a command, which cannot look into these processes, can read them.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -29,6 +33,10 @@ pub(crate) enum OpenError {
     TooLong(usize),
     #[error("is no text in UTF-8")]
     NoText,
+    #[error(
+        "lies in /proc, which tools for files do not open; for facts about the system use bash"
+    )]
+    Procfs,
     #[error("changed where it leads just now; try again")]
     Swapped,
     #[error("cannot be opened: {0}")]
@@ -57,6 +65,7 @@ pub(crate) fn open_file(real: &Path) -> Result<File, OpenError> {
     let file = File::from(open(real, OFlags::empty())?);
     // What was looked at a moment ago need not be what was opened.
     regular(FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode))?;
+    no_procfs(&file)?;
     Ok(file)
 }
 
@@ -86,7 +95,11 @@ pub(crate) fn read_start(path: &Path, limit: usize) -> Result<Vec<u8>, OpenError
 /// Opens a folder.
 pub(crate) fn open_folder(real: &Path) -> Result<OwnedFd, OpenError> {
     match kind(real)? {
-        FileType::Directory => Ok(open(real, OFlags::DIRECTORY)?),
+        FileType::Directory => {
+            let folder = open(real, OFlags::DIRECTORY)?;
+            no_procfs(&folder)?;
+            Ok(folder)
+        }
         FileType::RegularFile => Err(OpenError::NoFolder),
         other => Err(special(other)),
     }
@@ -105,6 +118,28 @@ pub(crate) fn regular(kind: FileType) -> Result<(), OpenError> {
         FileType::Directory => Err(OpenError::Folder),
         other => Err(special(other)),
     }
+}
+
+/// Whether the folder at a path is one of procfs.
+pub(crate) fn in_procfs(folder: &Path) -> io::Result<bool> {
+    #[cfg(target_os = "linux")]
+    return Ok(rustix::fs::statfs(folder)?.f_type == rustix::fs::PROC_SUPER_MAGIC);
+    #[cfg(not(target_os = "linux"))]
+    return Ok(false);
+}
+
+/// Asks what was opened: a name can be made to say anything.
+#[cfg(target_os = "linux")]
+fn no_procfs(opened: impl rustix::fd::AsFd) -> Result<(), OpenError> {
+    match rustix::fs::fstatfs(opened)?.f_type == rustix::fs::PROC_SUPER_MAGIC {
+        true => Err(OpenError::Procfs),
+        false => Ok(()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn no_procfs(_: impl rustix::fd::AsFd) -> Result<(), OpenError> {
+    Ok(())
 }
 
 fn special(kind: FileType) -> OpenError {
@@ -134,6 +169,7 @@ fn open(real: &Path, more: OFlags) -> Result<OwnedFd, Errno> {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
+    use std::path::PathBuf;
 
     use super::*;
 
@@ -186,6 +222,27 @@ mod tests {
         assert_eq!(read("missing", 5).unwrap_err(), "does not exist");
         assert!(read("fifo", 5).unwrap_err().starts_with("is a FIFO"));
         assert!(read("endless", 5).unwrap_err().starts_with("is a device"));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn nothing_of_procfs_is_opened() {
+        let dir = tempfile::tempdir().unwrap();
+        let link = dir.path().join("innocent.txt");
+        symlink("/proc/self/environ", &link).unwrap();
+        let own = PathBuf::from(format!("/proc/{}", std::process::id()));
+        let refused = |error| matches!(error, OpenError::Procfs);
+        for file in ["environ", "mem", "maps", "task"].map(|name| own.join(name)) {
+            let error = match file.is_dir() {
+                true => open_folder(&file).unwrap_err(),
+                false => open_file(&file).unwrap_err(),
+            };
+            assert!(refused(error), "{}", file.display());
+        }
+        assert!(refused(open_folder(Path::new("/proc")).unwrap_err()));
+        assert!(refused(open_file(Path::new("/proc/uptime")).unwrap_err()));
+        assert!(refused(read_text(&link, 1 << 20).unwrap_err()));
+        assert!(open_folder(Path::new("/sys")).is_ok());
     }
 
     #[cfg(target_os = "linux")]

@@ -54,7 +54,7 @@ pub(crate) fn read_whole(real: &Path) -> Result<Snapshot, OpenError> {
     let file = open_file(real)?;
     let identity = Identity::from(&file.metadata()?);
     let mut bytes = Vec::new();
-    // The size is no promise: a file may grow, and those of /proc say 0.
+    // The size is no promise: a file may grow, and those that a kernel makes up say anything.
     file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     if bytes.len() > MAX_BYTES {
         return Err(OpenError::TooLarge(MAX_BYTES >> 20));

@@ -165,6 +165,63 @@ async fn a_path_that_was_judged_as_another_is_not_read() {
     assert_eq!((output.is_error, said(&output)), (true, want));
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn no_tool_for_files_looks_into_a_process() {
+    let bench = Bench::new();
+    let me = format!("/proc/{}", std::process::id());
+    let links = [
+        ("environ", "/proc/self/environ".to_owned()),
+        ("thread", "/proc/thread-self/environ".to_owned()),
+        ("numbered", format!("{me}/environ")),
+        ("task", format!("{me}/task/{}/environ", std::process::id())),
+        ("around", format!("/proc/self/root{me}/environ")),
+        (
+            "climbing",
+            format!("../../../../../../..{me}/task/../environ"),
+        ),
+        ("cwd", "/proc/self/cwd/Cargo.toml".to_owned()),
+        ("fd", "/proc/self/fd/0".to_owned()),
+        ("stdin", "/dev/stdin".to_owned()),
+        ("dev-fd", "/dev/fd/0".to_owned()),
+        ("uptime", "/proc/uptime".to_owned()),
+    ];
+    for (name, target) in &links {
+        symlink(target, bench.cwd.join(name)).unwrap();
+    }
+    symlink(&me, bench.cwd.join("folder")).unwrap();
+    let refused = |message: String| {
+        assert!(message.contains("lies in /proc"), "{message}");
+        assert!(message.ends_with("use bash"), "{message}");
+    };
+    for (link, target) in &links {
+        for path in [*link, target.as_str()] {
+            refused(bench.bad("read", json!({ "path": path })).await);
+            let grep = json!({ "path": path, "pattern": "." });
+            refused(bench.bad("grep", grep).await);
+            let edit = json!({ "path": path, "old_text": "a", "new_text": "b" });
+            refused(bench.bad("edit", edit).await);
+            let write = json!({ "path": path, "content": "b" });
+            refused(bench.bad("write", write).await);
+        }
+    }
+    for path in [
+        "/proc",
+        "/proc/self/fd",
+        "/proc/self/task",
+        "folder",
+        "folder/fd",
+    ] {
+        refused(bench.bad("ls", json!({ "path": path })).await);
+        let pattern = json!({ "path": path, "pattern": "*" });
+        refused(bench.bad("find", pattern).await);
+        let pattern = json!({ "path": path, "pattern": "." });
+        refused(bench.bad("grep", pattern).await);
+    }
+    let names = bench.bad("read", json!({ "path": "folder/enviro" })).await;
+    assert!(!names.contains("environ"), "{names}");
+}
+
 #[tokio::test]
 async fn an_aborted_turn_ends_the_call() {
     let bench = Bench::new();
