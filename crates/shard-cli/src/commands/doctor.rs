@@ -201,7 +201,8 @@ fn rules(config: &Config, places: &Places, findings: &mut Findings) {
             State::Good,
             format!("{}: {} in force{trust}", layer.source, layer.rules.len()),
         );
-        for broken in &layer.broken_deny {
+        // What is wrong in the configuration itself was said with it.
+        for broken in layer.broken_deny.iter().filter(|_| !layer.told) {
             findings.add(
                 "rules",
                 State::Problem,

@@ -106,20 +106,19 @@ impl Draft {
                 } else {
                     id
                 };
-                let first = MessageDelta {
-                    tool_call_id: Some(id.clone()),
-                    name: Some(name.clone()),
-                    ..self.delta(block as usize, DeltaKind::ToolCall)
-                };
-                self.open(block, || Block::ToolCall {
-                    id,
-                    name,
+                let at = self.open(block, || Block::ToolCall {
+                    id: id.clone(),
+                    name: name.clone(),
                     args: String::new(),
                 });
-                Some(first)
+                Some(MessageDelta {
+                    tool_call_id: Some(id),
+                    name: Some(name),
+                    ..self.delta(at, DeltaKind::ToolCall)
+                })
             }
             ProviderEvent::ToolArgs { block, delta } => {
-                let at = block as usize;
+                let at = (block as usize).min(self.blocks.len().saturating_sub(1));
                 match self.blocks.get_mut(at) {
                     Some(Block::ToolCall { args, .. }) => args.push_str(&delta),
                     _ => return None,

@@ -1,4 +1,5 @@
-//! What one agent has read, so that it never overwrites what it has not seen.
+//! What one agent has read, so that it never overwrites a change that came after. A file that it
+//! has never read may be overwritten; the result then says what it was in place of.
 //!
 //! Files are compared by content, not by time: a `touch` changes nothing that matters, and a
 //! change within one tick of the clock does.
