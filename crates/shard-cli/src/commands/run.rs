@@ -5,6 +5,7 @@
 
 mod asker;
 mod printer;
+mod terminal;
 
 use std::io::{BufRead, IsTerminal};
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use shard_protocol::{Accepted, AgentCommand};
 use shard_transports::{Outbox, stdio};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 
 use self::asker::Asker;
 use self::printer::{Printer, Style};
@@ -114,11 +116,11 @@ async fn carry_out(
     ));
     bus.subscribe(Arc::clone(&printer) as _);
     tracing::debug!(model = model.id(), "running");
-    tokio::spawn(session.run());
+    let mut session = tokio::spawn(session.run());
     if interactive {
         tokio::spawn(Asker::new(handle.clone(), Arc::clone(&err))?.run(asked));
     }
-    let outcome = follow(&handle, &printer, &out, text).await;
+    let outcome = follow(&handle, &mut session, &printer, &out, text).await;
     let wind_down = async {
         handle.close().await;
         host.shut_down().await;
@@ -134,6 +136,7 @@ async fn carry_out(
 /// from before runs first.
 async fn follow(
     handle: &AgentHandle,
+    session: &mut JoinHandle<()>,
     printer: &Printer,
     out: &Outbox,
     text: String,
@@ -166,6 +169,7 @@ async fn follow(
             }
             () = out.closed() => return Err(Failure::silent(FAILED)), // nobody reads the answer
             () = &mut asked => return Err(Failure::silent(FAILED)),
+            _ = &mut *session => return Err(anyhow::anyhow!("the agent broke down; its session is kept").into()),
             _ = interrupted.recv() => {
                 interrupts += 1;
                 if interrupts > 1 {
@@ -185,4 +189,54 @@ fn abort(handle: &AgentHandle) {
             .request(AgentCommand::Abort(shard_protocol::Abort {}))
             .await
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use shard_config::Config;
+    use shard_contracts::EventSubscriber;
+    use shard_core::boot::{Boot, SessionChoice};
+    use shard_types::event::AgentEvent;
+
+    use super::*;
+
+    /// Breaks the session down in the middle of an answer.
+    struct Breaks;
+
+    impl EventSubscriber for Breaks {
+        fn event(&self, event: &AgentEvent) {
+            assert!(!matches!(event, AgentEvent::MessageDelta(_)), "a fault");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_session_that_breaks_down_ends_the_run() -> anyhow::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let boot = Boot {
+            cwd: None,
+            current_dir: folder.path().to_owned(),
+            config: Config::default(),
+            config_path: folder.path().join("config.json"),
+            state_home: folder.path().join("state"),
+            home: None,
+            environment: Vec::new(),
+            session: SessionChoice::New,
+            model: None,
+            mode: None,
+            tools: None,
+            headless_policy: None,
+            trust_project: false,
+            agents_md: false,
+            responder: Responder::Nobody,
+            extensions: Vec::new(),
+        };
+        let booted = boot.assemble().await?;
+        booted.bus.subscribe(Arc::new(Breaks));
+        let run = carry_out(booted, "hello".to_owned(), Style::Text, false);
+        let ended = tokio::time::timeout(Duration::from_secs(10), run).await?;
+        let failure = ended.err().context("the run failed")?;
+        assert!(failure.message.contains("broke down"), "{failure:?}");
+        assert_eq!(failure.code, FAILED);
+        Ok(())
+    }
 }
