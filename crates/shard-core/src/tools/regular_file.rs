@@ -95,14 +95,17 @@ pub(crate) fn read_start(path: &Path, limit: usize) -> Result<Vec<u8>, OpenError
 /// Opens a folder.
 pub(crate) fn open_folder(real: &Path) -> Result<OwnedFd, OpenError> {
     match kind(real)? {
-        FileType::Directory => {
-            let folder = open(real, OFlags::DIRECTORY)?;
-            no_procfs(&folder)?;
-            Ok(folder)
-        }
+        FileType::Directory => open_listed_folder(real),
         FileType::RegularFile => Err(OpenError::NoFolder),
         other => Err(special(other)),
     }
+}
+
+/// Opens what was listed as a folder a moment ago; what is none by now fails.
+pub(crate) fn open_listed_folder(real: &Path) -> Result<OwnedFd, OpenError> {
+    let folder = open(real, OFlags::DIRECTORY)?;
+    no_procfs(&folder)?;
+    Ok(folder)
 }
 
 /// What stands at a path, a symlink not followed.
