@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use tokio_util::sync::CancellationToken;
 
 use super::regular_file::{OpenError, read_start, read_text};
 use super::visible;
@@ -63,6 +64,7 @@ pub(crate) struct Ignored {
     global: Gitignore,
     skipped: Vec<String>,
     more_skipped: u64,
+    cancel: CancellationToken,
 }
 
 struct Level {
@@ -75,12 +77,13 @@ struct Level {
 
 impl Ignored {
     /// What counts in a folder because of those above it, and because of the user.
-    pub(crate) fn above(folder: &Path, user: &UserFiles) -> Self {
+    pub(crate) fn above(folder: &Path, user: &UserFiles, cancel: CancellationToken) -> Self {
         let mut ignored = Self {
             levels: Vec::new(),
             global: Gitignore::empty(),
             skipped: Vec::new(),
             more_skipped: 0,
+            cancel,
         };
         let mut above = Vec::new();
         let mut repository = Names::of(folder).git.then_some(folder);
@@ -215,6 +218,10 @@ impl Ignored {
     }
 
     fn read(&mut self, path: &Path, folder: &Path) -> Gitignore {
+        // One file takes a moment to compile, so many take long.
+        if self.cancel.is_cancelled() {
+            return Gitignore::empty();
+        }
         let open = self.levels.iter().map(Level::files).sum::<usize>();
         if open >= FILES {
             self.skip(path, "comes after too many others");

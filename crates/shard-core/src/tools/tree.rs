@@ -43,7 +43,7 @@ impl Tree {
         Self {
             folders: Vec::new(),
             next: Some(root.to_owned()),
-            ignored: Ignored::above(root, &UserFiles::of_environment()),
+            ignored: Ignored::above(root, &UserFiles::of_environment(), cancel.clone()),
             cancel,
         }
     }

@@ -76,7 +76,7 @@ fn the_users_own_file_is_read_within_bounds() {
                 std::fs::write(home.join(".gitconfig"), config).unwrap();
             }
             let user = UserFiles::of(|name| (name == "HOME").then(|| home.clone().into()));
-            let ignored = Ignored::above(&bench.cwd, &user);
+            let ignored = Ignored::above(&bench.cwd, &user, bench.cancel.clone());
             let note = ignored.note().unwrap();
             assert!(note.contains(&format!("{name} ")), "{note}");
         }
@@ -90,8 +90,10 @@ fn the_users_own_file_is_found_as_git_does() {
     std::fs::create_dir_all(home.join(".config/git")).unwrap();
     std::fs::write(home.join(".config/git/ignore"), "*.default\n").unwrap();
     let user = || UserFiles::of(|name| (name == "HOME").then(|| home.clone().into()));
-    let leaves_out =
-        |name: &str| Ignored::above(&bench.cwd, &user()).leaves_out(&bench.cwd.join(name), false);
+    let leaves_out = |name: &str| {
+        Ignored::above(&bench.cwd, &user(), bench.cancel.clone())
+            .leaves_out(&bench.cwd.join(name), false)
+    };
     assert!(leaves_out("a.default") && !leaves_out("a.named"));
     std::fs::write(home.join("mine"), "*.named\n").unwrap();
     std::fs::write(home.join(".gitconfig"), "[core]\nexcludesfile = ~/mine\n").unwrap();
@@ -205,4 +207,21 @@ async fn a_worktree_leaves_out_what_its_repository_does() {
     bench.file("tree/a.excluded", "");
     bench.file("tree/a.txt", "");
     assert_eq!(found(&bench, "tree").await, "tree/a.txt\n");
+}
+
+#[test]
+fn an_abort_ends_the_reading_of_patterns() {
+    let bench = Bench::new();
+    bench.file(".ignore", "f\n");
+    let leaves_out = || {
+        let ignored = Ignored::above(
+            &bench.cwd.join("sub"),
+            &UserFiles::default(),
+            bench.cancel.clone(),
+        );
+        ignored.leaves_out(&bench.cwd.join("sub/f"), false)
+    };
+    assert!(leaves_out());
+    bench.cancel.cancel();
+    assert!(!leaves_out());
 }
