@@ -11,7 +11,7 @@ use serde_json::Value;
 use shard_contracts::{Access, CallFacts};
 use shard_types::{Rule, RuleAction};
 
-use super::globs::{PathGlob, Place};
+use super::globs::{PathGlob, Place, Seen};
 use super::pattern::{Match, covers, touches};
 use super::reach::{Reach, Uses};
 use super::shell::{Analysis, Role, Simple, analyze};
@@ -55,6 +55,7 @@ pub(super) struct Call<'a> {
     /// Its shell line, read.
     pub(super) line: Option<Analysis>,
     reach: OnceCell<Option<Reach>>,
+    seen: Seen,
 }
 
 impl<'a> Call<'a> {
@@ -68,6 +69,7 @@ impl<'a> Call<'a> {
             facts,
             line,
             reach: OnceCell::new(),
+            seen: Seen::default(),
         }
     }
 
@@ -222,7 +224,7 @@ impl RuleSet {
             .iter()
             .find(|compiled| match compiled.rule.action {
                 RuleAction::Allow => compiled.allows(call.facts, item),
-                RuleAction::Ask => asks == Asks::Count && compiled.asks(call.facts, item),
+                RuleAction::Ask => asks == Asks::Count && compiled.asks(call, item),
                 RuleAction::Deny => false,
             })
     }
@@ -291,7 +293,8 @@ impl Compiled {
         }
     }
 
-    fn asks(&self, facts: &CallFacts<'_>, item: &Item<'_>) -> bool {
+    fn asks(&self, call: &Call<'_>, item: &Item<'_>) -> bool {
+        let facts = call.facts;
         let meant = facts.tool != ASK_USER || self.rule.tool == ASK_USER;
         let by_path =
             matches!(facts.access, Access::Write(_)) && self.path.is_some() && self.names_writing();
@@ -306,7 +309,9 @@ impl Compiled {
             (Some(_), _, Item::Whole { unreadable }) => *unreadable,
             (None, Some(glob), Item::Place(place)) => {
                 glob.touches(*place)
-                    || reads_below(facts) && place.real.is_dir() && glob.touches_below(*place)
+                    || reads_below(facts)
+                        && place.real.is_dir()
+                        && glob.touches_below(*place, &call.seen)
             }
             _ => false,
         }
@@ -337,7 +342,7 @@ impl Compiled {
                     () if glob.touches(place) => Match::Yes,
                     () if reads_below(facts)
                         && place.real.is_dir()
-                        && glob.touches_below(place) =>
+                        && glob.touches_below(place, &call.seen) =>
                     {
                         Match::Perhaps
                     }
@@ -356,7 +361,9 @@ impl Compiled {
                     writes: direct || writes,
                 };
                 let reach = call.reach();
-                reach.map_or(Match::Perhaps, |reach| reach.touches(glob, uses, facts.cwd))
+                reach.map_or(Match::Perhaps, |reach| {
+                    reach.touches(glob, uses, facts.cwd, &call.seen)
+                })
             }
             Access::Unknown if direct || reads || writes => {
                 let place = |text: &str| glob_touches_text(glob, text, facts);
