@@ -24,6 +24,9 @@ const PATTERNS: usize = 10_000;
 const FILES: usize = 64;
 /// More than a path and what stands before it can have.
 const LINK_BYTES: usize = 8 << 10;
+/// Bytes of patterns that are compiled in one walk: seconds of work, and far more than a large
+/// repository has.
+const ALL_BYTES: usize = 8 << 20;
 /// Skipped files named in a note.
 const NAMED: usize = 3;
 
@@ -64,6 +67,7 @@ pub(crate) struct Ignored {
     global: Gitignore,
     skipped: Vec<String>,
     more_skipped: u64,
+    compiled: usize,
     cancel: CancellationToken,
 }
 
@@ -83,6 +87,7 @@ impl Ignored {
             global: Gitignore::empty(),
             skipped: Vec::new(),
             more_skipped: 0,
+            compiled: 0,
             cancel,
         };
         let mut above = Vec::new();
@@ -223,17 +228,18 @@ impl Ignored {
             return Gitignore::empty();
         }
         let open = self.levels.iter().map(Level::files).sum::<usize>();
-        if open >= FILES {
-            self.skip(path, "comes after too many others");
-            return Gitignore::empty();
-        }
-        match patterns(path, folder) {
-            Ok(patterns) => patterns,
-            Err(why) => {
-                self.skip(path, why);
-                Gitignore::empty()
-            }
-        }
+        let read = match open >= FILES || self.compiled >= ALL_BYTES {
+            true => Err("comes after too many others".to_owned()),
+            false => read_patterns(path),
+        };
+        let compiled = read.and_then(|bytes| {
+            self.compiled += bytes.len();
+            compile(&bytes, folder)
+        });
+        compiled.unwrap_or_else(|why| {
+            self.skip(path, why);
+            Gitignore::empty()
+        })
     }
 }
 
@@ -244,16 +250,17 @@ impl Level {
     }
 }
 
-fn patterns(path: &Path, folder: &Path) -> Result<Gitignore, String> {
-    let bytes = match read_start(path, FILE_BYTES) {
-        Ok(bytes) => bytes,
-        Err(OpenError::Missing) => return Ok(Gitignore::empty()),
-        Err(error) => return Err(error.to_string()),
-    };
-    if bytes.len() > FILE_BYTES {
-        return Err(OpenError::TooLong(FILE_BYTES).to_string());
+fn read_patterns(path: &Path) -> Result<Vec<u8>, String> {
+    match read_start(path, FILE_BYTES) {
+        Ok(bytes) if bytes.len() <= FILE_BYTES => Ok(bytes),
+        Ok(_) => Err(OpenError::TooLong(FILE_BYTES).to_string()),
+        Err(OpenError::Missing) => Ok(Vec::new()),
+        Err(error) => Err(error.to_string()),
     }
-    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes);
+}
+
+fn compile(bytes: &[u8], folder: &Path) -> Result<Gitignore, String> {
+    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let mut builder = GitignoreBuilder::new(folder);
     let lines = bytes.split(|byte| *byte == b'\n');
     let lines = lines.map(|line| line.strip_suffix(b"\r").unwrap_or(line));

@@ -118,6 +118,19 @@ async fn too_many_patterns_are_skipped() {
 }
 
 #[tokio::test]
+async fn a_walk_compiles_only_so_much() {
+    let bench = Bench::new();
+    let text = format!("# {}\n", "x".repeat(FILE_BYTES - 3));
+    let most = ALL_BYTES / FILE_BYTES;
+    for nth in 0..=most {
+        bench.file(&format!("{nth:02}/.gitignore"), &text);
+    }
+    let text = found(&bench, ".").await;
+    let note = format!("/{most}/.gitignore comes after too many others]\n");
+    assert!(text.ends_with(&note) && !text.contains("; "), "{text}");
+}
+
+#[tokio::test]
 async fn the_nearest_pattern_decides() {
     let bench = Bench::new();
     bench.file("outer/.gitignore", "*.outer\n");
