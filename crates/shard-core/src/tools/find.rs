@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use futures_util::future::BoxFuture;
+use rustix::fs::FileType;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -10,7 +11,8 @@ use shard_contracts::{Access, Tool, ToolContext, ToolOutput};
 use shard_types::{ListedPath, PathKind};
 
 use super::regular_file::open_folder;
-use super::walk::{Filter, Listing, shown, walk};
+use super::tree::Tree;
+use super::walk::{Filter, Listing, shown};
 use super::{arguments, job, nearest, visible};
 use crate::paths::resolve_judged;
 
@@ -72,16 +74,14 @@ fn find(input: Map<String, Value>, context: &ToolContext) -> Result<ToolOutput, 
     let limit = arguments.limit.unwrap_or(PATHS).max(1);
     let mut listing = Listing::new(context.max_output_bytes);
     let (mut cut, mut unread) = (false, 0);
-    for entry in walk(&real) {
-        if context.cancel.is_cancelled() {
-            return Err(job::ABORTED.to_owned());
-        }
+    let mut tree = Tree::of(&real, context.cancel.clone());
+    for entry in tree.by_ref() {
         let Ok(entry) = entry else {
             unread += 1;
             continue;
         };
-        let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-        let Some(row) = row(&filter, &real, given, entry.path(), is_folder) else {
+        let is_folder = entry.kind == FileType::Directory;
+        let Some(row) = row(&filter, &real, given, &entry.path, is_folder) else {
             continue;
         };
         if listing.len() == limit || !listing.add(&row) {
@@ -89,7 +89,11 @@ fn find(input: Map<String, Value>, context: &ToolContext) -> Result<ToolOutput, 
             break;
         }
     }
-    Ok(output(listing, &arguments.pattern, cut, unread))
+    if context.cancel.is_cancelled() {
+        return Err(job::ABORTED.to_owned());
+    }
+    let notes = notes(listing.len(), &arguments.pattern, cut, unread);
+    Ok(listing.output(notes.into_iter().chain(tree.note())))
 }
 
 fn row(
@@ -112,8 +116,7 @@ fn row(
     })
 }
 
-fn output(listing: Listing, pattern: &str, cut: bool, unread: u64) -> ToolOutput {
-    let shown = listing.len();
+fn notes(shown: usize, pattern: &str, cut: bool, unread: u64) -> Vec<String> {
     let mut notes = Vec::new();
     if shown == 0 {
         let pattern = visible::short(&visible::line(pattern), 100);
@@ -132,7 +135,7 @@ fn output(listing: Listing, pattern: &str, cut: bool, unread: u64) -> ToolOutput
             "truncated: the first {shown}; narrow pattern or path, or raise limit"
         ));
     }
-    listing.output(notes)
+    notes
 }
 
 #[cfg(test)]

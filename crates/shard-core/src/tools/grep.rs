@@ -1,9 +1,9 @@
 //! `grep`: lines of files by a regular expression.
 
-use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use futures_util::future::BoxFuture;
+use rustix::fs::FileType;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -13,7 +13,8 @@ use shard_types::{ListedPath, PathKind};
 use super::regular_file::{self, open_file, open_folder, regular};
 use super::search::{Hits, PatternOptions, Query, Row, compile};
 use super::snippet::Snippet;
-use super::walk::{Filter, Listing, shown, walk};
+use super::tree::Tree;
+use super::walk::{Filter, Listing, shown};
 use super::{arguments, job, nearest, visible};
 use crate::paths::resolve_judged;
 
@@ -91,14 +92,9 @@ fn grep(input: Map<String, Value>, context: &ToolContext) -> Result<ToolOutput, 
     let is_file =
         check_kind(&real).map_err(|error| nearest::refusal(&context.cwd, given, &real, &error))?;
     let mut report = Report::new(given, &real, is_file, &query, context.max_output_bytes);
-    let unread = Cell::new(0);
-    let mut files = files(&real, filter.as_ref(), &unread);
+    let mut files = Files::of(&real, is_file, filter, &query);
     loop {
-        let batch: Vec<PathBuf> = files
-            .by_ref()
-            .take_while(|_| !query.cancel.is_cancelled())
-            .take(BATCH)
-            .collect();
+        let batch: Vec<PathBuf> = files.by_ref().take(BATCH).collect();
         let found = query.search_all(&batch);
         if query.cancel.is_cancelled() {
             return Err(job::ABORTED.to_owned());
@@ -108,8 +104,8 @@ fn grep(input: Map<String, Value>, context: &ToolContext) -> Result<ToolOutput, 
             .zip(found)
             .any(|(file, hits)| !report.add(file, hits));
         if full || batch.len() < BATCH {
-            report.unread += unread.get();
-            return Ok(report.output(&arguments.pattern));
+            report.unread += files.unread;
+            return Ok(report.output(&arguments.pattern, files.tree.as_ref().and_then(Tree::note)));
         }
     }
 }
@@ -149,21 +145,52 @@ fn check_kind(real: &Path) -> Result<bool, regular_file::OpenError> {
     Ok(is_file)
 }
 
-fn files(
-    root: &Path,
-    filter: Option<&Filter>,
-    unread: &Cell<u64>,
-) -> impl Iterator<Item = PathBuf> {
-    walk(root).filter_map(move |entry| {
-        let entry = entry.inspect_err(|_| unread.set(unread.get() + 1)).ok()?;
-        let below = match entry.depth() {
-            0 => Path::new(entry.file_name()),
-            _ => entry.path().strip_prefix(root).ok()?,
-        };
-        let wanted = entry.file_type().is_some_and(|kind| kind.is_file())
-            && filter.is_none_or(|filter| filter.matches(below, PathKind::File));
-        wanted.then(|| entry.into_path())
-    })
+/// The files to search.
+struct Files<'a> {
+    root: &'a Path,
+    filter: Option<Filter>,
+    /// The one file, until it was given.
+    file: Option<PathBuf>,
+    tree: Option<Tree>,
+    unread: u64,
+}
+
+impl<'a> Files<'a> {
+    fn of(root: &'a Path, is_file: bool, filter: Option<Filter>, query: &Query) -> Self {
+        Self {
+            root,
+            filter,
+            file: is_file.then(|| root.to_owned()),
+            tree: (!is_file).then(|| Tree::of(root, query.cancel.clone())),
+            unread: 0,
+        }
+    }
+
+    fn wants(&self, below: &Path) -> bool {
+        let filter = self.filter.as_ref();
+        filter.is_none_or(|filter| filter.matches(below, PathKind::File))
+    }
+}
+
+impl Iterator for Files<'_> {
+    type Item = PathBuf;
+
+    fn next(&mut self) -> Option<PathBuf> {
+        if let Some(file) = self.file.take() {
+            let name = Path::new(file.file_name().unwrap_or_default());
+            return self.wants(name).then_some(file);
+        }
+        loop {
+            let Ok(entry) = self.tree.as_mut()?.next()? else {
+                self.unread += 1;
+                continue;
+            };
+            let below = entry.path.strip_prefix(self.root).unwrap_or(&entry.path);
+            if entry.kind == FileType::RegularFile && self.wants(below) {
+                return Some(entry.path);
+            }
+        }
+    }
 }
 
 /// Puts results together in the order of the files.
@@ -234,7 +261,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    fn output(self, pattern: &str) -> ToolOutput {
+    fn output(self, pattern: &str, note: Option<String>) -> ToolOutput {
         let shown = self.listing.len();
         let mut notes = Vec::new();
         if shown == 0 && !self.cut {
@@ -263,7 +290,7 @@ impl<'a> Report<'a> {
                 "truncated: the first {first}; narrow pattern, path or glob, or raise limit"
             ));
         }
-        self.listing.output(notes)
+        self.listing.output(notes.into_iter().chain(note))
     }
 }
 

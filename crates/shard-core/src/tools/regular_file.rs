@@ -95,14 +95,17 @@ pub(crate) fn read_start(path: &Path, limit: usize) -> Result<Vec<u8>, OpenError
 /// Opens a folder.
 pub(crate) fn open_folder(real: &Path) -> Result<OwnedFd, OpenError> {
     match kind(real)? {
-        FileType::Directory => {
-            let folder = open(real, OFlags::DIRECTORY)?;
-            no_procfs(&folder)?;
-            Ok(folder)
-        }
+        FileType::Directory => open_listed_folder(real),
         FileType::RegularFile => Err(OpenError::NoFolder),
         other => Err(special(other)),
     }
+}
+
+/// Opens what was listed as a folder a moment ago; what is none by now fails.
+pub(crate) fn open_listed_folder(real: &Path) -> Result<OwnedFd, OpenError> {
+    let folder = open(real, OFlags::DIRECTORY)?;
+    no_procfs(&folder)?;
+    Ok(folder)
 }
 
 /// What stands at a path, a symlink not followed.
@@ -121,11 +124,9 @@ pub(crate) fn regular(kind: FileType) -> Result<(), OpenError> {
 }
 
 /// Whether the folder at a path is one of procfs.
+#[cfg(target_os = "linux")]
 pub(crate) fn in_procfs(folder: &Path) -> io::Result<bool> {
-    #[cfg(target_os = "linux")]
-    return Ok(rustix::fs::statfs(folder)?.f_type == rustix::fs::PROC_SUPER_MAGIC);
-    #[cfg(not(target_os = "linux"))]
-    return Ok(false);
+    Ok(rustix::fs::statfs(folder)?.f_type == rustix::fs::PROC_SUPER_MAGIC)
 }
 
 /// Asks what was opened: a name can be made to say anything.
@@ -135,6 +136,11 @@ fn no_procfs(opened: impl rustix::fd::AsFd) -> Result<(), OpenError> {
         true => Err(OpenError::Procfs),
         false => Ok(()),
     }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn in_procfs(_: &Path) -> io::Result<bool> {
+    Ok(false)
 }
 
 #[cfg(not(target_os = "linux"))]

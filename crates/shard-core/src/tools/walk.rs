@@ -1,38 +1,15 @@
-//! Walking a folder as git sees it, choosing by glob, and listing what was found.
-//!
-//! Hidden files belong to it, `.git` does not. Symlinks are not followed, so a walk stays below
-//! the folder that the gate judged.
+//! Choosing paths by glob, and listing what was found.
 
-use std::ffi::OsStr;
 use std::path::Path;
 
 use globset::{GlobBuilder, GlobMatcher};
-use ignore::{DirEntry, Walk, WalkBuilder};
 use shard_contracts::ToolOutput;
 use shard_types::{ListedPath, PathKind, RenderDescriptor};
 
-use super::regular_file::in_procfs;
 use super::visible;
 
 /// Bytes of an output that are kept for the notes at its end.
 const NOTES: usize = 400;
-
-/// All that is below `root`, in the order of the paths. Ignore files count outside of a
-/// repository too: a folder need not be under git yet.
-pub(crate) fn walk(root: &Path) -> Walk {
-    WalkBuilder::new(root)
-        .hidden(false)
-        .require_git(false)
-        .filter_entry(|entry| entry.depth() == 0 || belongs(entry))
-        .sort_by_file_path(Path::cmp)
-        .build()
-}
-
-fn belongs(entry: &DirEntry) -> bool {
-    let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-    entry.file_name() != OsStr::new(".git")
-        && !(is_folder && in_procfs(entry.path()).unwrap_or(false))
-}
 
 /// Chooses paths by their place below the folder that is walked.
 #[derive(Debug)]
@@ -178,16 +155,6 @@ mod tests {
                 .unwrap()
                 .matches(Path::new("target"), PathKind::Dir)
         );
-    }
-
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn a_walk_stays_out_of_procfs() {
-        let deeper = walk(Path::new("/proc/self")).filter(|entry| {
-            let entry = entry.as_ref();
-            entry.is_ok_and(|entry| entry.depth() > 1)
-        });
-        assert_eq!(deeper.count(), 0);
     }
 
     #[test]
