@@ -4,12 +4,12 @@
 //! project, so they count only when a person trusts it for this run; until then their presence is
 //! told and nothing of them is read.
 
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use crate::tools::regular_file::{OpenError, read_start};
+
 /// How much of one file is taken, in bytes.
-const FILE_BYTES: u64 = 64 * 1024;
+const FILE_BYTES: usize = 64 * 1024;
 
 /// Where to look, and what counts.
 pub(crate) struct ContextSources<'a> {
@@ -73,22 +73,15 @@ fn take(path: &Path, text: &mut String, told: &mut Vec<String>) {
                 ));
             }
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => told.push(format!("cannot read {}: {error}", path.display())),
+        Err(OpenError::Missing) => {}
+        Err(error) => told.push(format!("not read: {} {error}", path.display())),
     }
 }
 
-fn read(path: &Path) -> io::Result<(String, bool)> {
-    // A pipe would be waited for; only files are read.
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file"));
-    }
-    let mut bytes = Vec::new();
-    File::open(path)?
-        .take(FILE_BYTES + 1)
-        .read_to_end(&mut bytes)?;
-    let cut = bytes.len() as u64 > FILE_BYTES;
-    bytes.truncate(usize::try_from(FILE_BYTES).unwrap_or(usize::MAX));
+fn read(path: &Path) -> Result<(String, bool), OpenError> {
+    let mut bytes = read_start(path, FILE_BYTES)?;
+    let cut = bytes.len() > FILE_BYTES;
+    bytes.truncate(FILE_BYTES);
     Ok((String::from_utf8_lossy(&bytes).into_owned(), cut))
 }
 

@@ -23,7 +23,9 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use shard_contracts::{Access, Ask, CallFacts, Decision, GateError, Grant, PermissionGate, Vote};
+use shard_contracts::{
+    Access, Ask, CallFacts, Decision, GateError, Grant, PathFact, PermissionGate, Vote,
+};
 use shard_types::event::{AllowedBy, AllowedByKind};
 
 pub use ask::{ALLOW_EXACT, ALLOW_ONCE, DENY};
@@ -115,7 +117,10 @@ impl Gate {
         if self.reads_at_home(facts) {
             return Ok(allowed(AllowedByKind::Default, None, None));
         }
-        Err(None)
+        Err(self.meets_own_files(facts).then(|| {
+            "Shard's own configuration or state lies below that folder; a narrower path leaves it out."
+                .to_owned()
+        }))
     }
 
     /// Reading that needs no permission.
@@ -125,6 +130,7 @@ impl Gate {
                 || (real.starts_with(facts.cwd) && !self.protected.is_own(real, facts.cwd))
         };
         facts.read_only
+            && !self.meets_own_files(facts)
             && match facts.access {
                 Access::Nothing => true,
                 Access::Read(given) => {
@@ -134,6 +140,14 @@ impl Gate {
                 }
                 Access::Write(_) | Access::Command(_) | Access::Unknown => false,
             }
+    }
+
+    /// Whether a reader that goes down into folders comes by Shard's own files.
+    fn meets_own_files(&self, facts: &CallFacts<'_>) -> bool {
+        let above = |fact: &PathFact| self.protected.lies_below(&fact.real);
+        matches!(facts.access, Access::Read(_))
+            && facts.tool != "ls"
+            && facts.paths.iter().any(above)
     }
 
     /// Whether a call writes what is always asked about.

@@ -3,6 +3,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use crate::tools::regular_file::read_text;
+
 /// The places.
 #[derive(Debug)]
 pub(super) struct Protected {
@@ -29,6 +31,11 @@ impl Protected {
             real.starts_with(folder) && !(cwd.starts_with(folder) && real.starts_with(cwd))
         };
         self.own.iter().any(inside)
+    }
+
+    /// Whether one of Shard's own folders is this one or lies below it.
+    pub(super) fn lies_below(&self, real: &Path) -> bool {
+        self.own.iter().any(|folder| folder.starts_with(real))
     }
 
     /// Whether writing a path always asks.
@@ -60,16 +67,18 @@ fn in_shard_folder(path: &Path) -> bool {
 }
 
 /// `.git/hooks` and `.git/config`, those of submodules and worktrees, and a `.git` file itself,
-/// which says where both are.
+/// which says where both are. A bare repository may hold worktrees, so the last folder counts that
+/// could be git's.
 fn in_git_folder(path: &Path) -> bool {
     let names = names(path);
-    let Some(at) = names.iter().position(|name| name.ends_with(".git")) else {
-        return false;
-    };
-    let rest = &names[at + 1..];
-    (rest.is_empty() && names[at] == ".git") || guarded_by_git(rest)
+    let git = |name: &String| name.ends_with(".git");
+    names.last().is_some_and(|name| name == ".git")
+        || (0..names.len())
+            .rev()
+            .any(|at| git(&names[at]) && guarded_by_git(&names[at + 1..]))
 }
 
+/// Whether git takes programs or settings from what a path names, as seen from a git folder.
 fn guarded_by_git(rest: &[String]) -> bool {
     let guarded = |name: &String| {
         matches!(
@@ -77,13 +86,23 @@ fn guarded_by_git(rest: &[String]) -> bool {
             "hooks" | "config" | "config.worktree" | "config.lock" | "commondir"
         )
     };
-    rest.iter().any(guarded)
+    match rest {
+        // Names of submodules may hold slashes, and submodules hold submodules.
+        [folder, _, below @ ..] if folder == "modules" => below.iter().any(guarded),
+        [folder, _, name, ..] if folder == "worktrees" => guarded(name),
+        [name, ..] => guarded(name),
+        [] => false,
+    }
 }
+
+/// More than a path and what stands before it can have.
+const MAX_LINK_BYTES: usize = 8 << 10;
 
 /// The repository's folders when `.git` is a file that names them.
 fn linked_git_folders(cwd: &Path) -> Vec<PathBuf> {
     let named = |folder: &Path, file: &str, key: &str| {
-        let text = std::fs::read_to_string(folder.join(file)).ok()?;
+        // Whoever wrote the project chose what stands there.
+        let text = read_text(&folder.join(file), MAX_LINK_BYTES).ok()?;
         let path = text.lines().next()?.strip_prefix(key)?.trim().to_owned();
         crate::paths::resolve(folder, &path).ok()
     };
@@ -138,10 +157,38 @@ mod tests {
         check("/w/.git/modules/m/hooks/x", "/w", true);
         check("/w/.git", "/w", true);
         check("/w/bare.git/hooks/x", "/w", true);
+        check("/w/.git/modules/a/b/config", "/w", true);
+        check("/w/.git/modules/a/modules/b/config", "/w", true);
+        check("/w/.git/modules/hooks", "/w", false);
+        check("/w/.git/worktrees/t/config.worktree", "/w", true);
+        check("/w/.git/refs/heads/config", "/w", false);
+        check("/srv/p.git/config", "/srv/p.git/main", true);
+        check("/srv/p.git/hooks/x", "/srv/p.git/main", true);
+        check("/srv/p.git/main/.git", "/srv/p.git/main", true);
+        check("/srv/p.git/main/sub/.git/config", "/srv/p.git/main", true);
+        check(
+            "/srv/p.git/main/src/config/app.rs",
+            "/srv/p.git/main",
+            false,
+        );
+        check("/srv/p.git/main/hooks/x", "/srv/p.git/main", false);
         check("/w/.git/index", "/w", false);
         check("/w/.gitignore", "/w", false);
         check("/w/hooks/x", "/w", false);
         check("/w/src/config", "/w", false);
+    }
+
+    #[test]
+    fn what_is_no_file_is_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let mode = rustix::fs::Mode::RWXU;
+        rustix::fs::mkfifoat(rustix::fs::CWD, root.join(".git"), mode).unwrap();
+        let guard = Protected::new(Path::new("/c"), Path::new("/s"));
+        assert!(!guard.covers(&root.join("x"), &root));
+        std::fs::remove_file(root.join(".git")).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", root.join(".git")).unwrap();
+        assert!(!guard.covers(&root.join("x"), &root));
     }
 
     #[test]

@@ -25,8 +25,12 @@ pub struct RuleLayer {
     pub trusted: bool,
     /// The rules, in order.
     pub rules: Vec<Rule>,
-    /// Denies that could not be read, in words. While there is one, nothing is allowed unasked.
+    /// Denies that could not be read, in words that name the file. While there is one, nothing is
+    /// allowed unasked.
     pub broken_deny: Vec<String>,
+    /// Whether people hear of `broken_deny` elsewhere, as of whatever is wrong in the
+    /// configuration.
+    pub told: bool,
 }
 
 /// All rules, the nearest layer first.
@@ -142,7 +146,10 @@ impl RuleSet {
         let (mut set, mut diagnostics) = (Self::default(), Vec::new());
         for layer in layers {
             for reason in layer.broken_deny {
-                set.broken.push(format!("{}: {reason}", layer.source));
+                if !layer.told {
+                    diagnostics.push(format!("{reason}; until it is mended, every call asks"));
+                }
+                set.broken.push(reason);
             }
             for (index, rule) in layer.rules.into_iter().enumerate() {
                 if rule.action == RuleAction::Allow && !layer.trusted {
@@ -260,6 +267,11 @@ impl Compiled {
         self.tool.is_match(tool)
     }
 
+    /// Whether it is about writing files, with whatever tool.
+    fn names_writing(&self) -> bool {
+        self.names("write") || self.names("edit")
+    }
+
     fn why(&self) -> String {
         match &self.rule.reason {
             Some(reason) => reason.clone(),
@@ -281,7 +293,9 @@ impl Compiled {
 
     fn asks(&self, facts: &CallFacts<'_>, item: &Item<'_>) -> bool {
         let meant = facts.tool != ASK_USER || self.rule.tool == ASK_USER;
-        if !meant || !self.names(facts.tool) {
+        let by_path =
+            matches!(facts.access, Access::Write(_)) && self.path.is_some() && self.names_writing();
+        if !meant || !(self.names(facts.tool) || by_path) {
             return false;
         }
         match (&self.rule.command, &self.path, item) {
@@ -316,7 +330,7 @@ impl Compiled {
     fn refuses_path(&self, glob: &PathGlob, call: &Call<'_>, direct: bool) -> Match {
         let facts = call.facts;
         let reads = self.names("read");
-        let writes = self.names("write") || self.names("edit");
+        let writes = self.names_writing();
         match facts.access {
             Access::Read(_) if direct || reads => {
                 let how = |place: Place<'_>| match () {
@@ -331,7 +345,9 @@ impl Compiled {
                 };
                 call.places().map(how).max().unwrap_or(Match::No)
             }
-            Access::Write(_) if direct && call.places().any(|place| glob.touches(place)) => {
+            Access::Write(_)
+                if (direct || writes) && call.places().any(|place| glob.touches(place)) =>
+            {
                 Match::Yes
             }
             Access::Command(_) if direct || reads || writes => {

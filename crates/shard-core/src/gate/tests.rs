@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use shard_contracts::{Mode, PathFact};
+use shard_contracts::Mode;
 use shard_types::{PermissionDecision, Rule, RuleAction};
 
 use super::*;
@@ -127,6 +127,7 @@ fn layer(source: &str, rules: Value) -> RuleLayer {
         trusted: true,
         rules: serde_json::from_value(rules).unwrap(),
         broken_deny: Vec::new(),
+        told: false,
     }
 }
 
@@ -372,6 +373,31 @@ fn a_refused_file_is_not_read_another_way() {
 }
 
 #[test]
+fn a_refused_file_is_not_written_another_way() {
+    let world = World::new();
+    let writes = |tool, path: &str| call(tool, false, Access::Write(vec![path.to_owned()]));
+    for (action, want) in [("deny", "deny"), ("ask", "ask")] {
+        for named in ["write", "edit"] {
+            let gate = world.gate(json!([
+                { "action": action, "tool": named, "path": "*.lock" },
+                { "action": "allow", "tool": "*" },
+            ]));
+            for tool in ["write", "edit", "patch"] {
+                let how = format!("{action} {named}: {tool}");
+                assert_eq!(world.word(&gate, &writes(tool, "b.lock")), want, "{how}");
+                assert_eq!(world.word(&gate, &writes(tool, "a.rs")), "allow", "{how}");
+            }
+            assert_eq!(world.word(&gate, &read("b.lock")), "allow");
+        }
+    }
+    let whole = world.gate(json!([
+        { "action": "deny", "tool": "write" },
+        { "action": "allow", "tool": "*" },
+    ]));
+    assert_eq!(world.word(&whole, &writes("edit", "a.rs")), "allow");
+}
+
+#[test]
 fn outside_of_the_workspace_is_what_a_path_really_is() {
     let world = World::new();
     let gate = world.gate(json!([]));
@@ -400,6 +426,36 @@ fn outside_of_the_workspace_is_what_a_path_really_is() {
     assert_eq!(ask.prompt, "Read link/x, outside the workspace?");
     let real = world.root().join("out/x").to_str().unwrap().to_owned();
     assert_eq!(ask.details[0].value, real);
+}
+
+#[test]
+fn a_walk_does_not_come_by_own_files_unasked() {
+    let world = World::new();
+    let home = World {
+        cwd: world.root(),
+        ..world
+    };
+    let gate = home.gate(json!([]));
+    let over = |tool, path: &str| {
+        let sample = call(tool, true, Access::Read(vec![path.to_owned()]));
+        home.word(&gate, &sample)
+    };
+    for tool in ["grep", "find", "code_outline"] {
+        assert_eq!(over(tool, "."), "ask", "{tool}");
+        assert_eq!(over(tool, "w"), "allow", "{tool}");
+        assert_eq!(over(tool, "w/.."), "ask", "{tool}");
+        assert_eq!(over(tool, "config"), "ask", "{tool}");
+    }
+    assert_eq!(over("ls", "."), "allow", "names of one folder");
+    let sample = call("grep", true, Access::Read(vec![".".to_owned()]));
+    let why = asked(home.decide(&gate, &sample)).details.pop().unwrap();
+    assert!(why.value.contains("Shard's own"), "{}", why.value);
+    let inside = World {
+        cwd: home.root().join("state"),
+        ..home
+    };
+    let sample = call("grep", true, Access::Read(vec![".".to_owned()]));
+    assert_eq!(inside.word(&gate, &sample), "ask", "the folder itself");
 }
 
 #[test]
@@ -551,6 +607,12 @@ fn a_deny_that_cannot_be_read_leaves_nothing_unasked() {
     let world = World::new();
     let mut user = layer("user", json!([{ "action": "allow", "tool": "*" }]));
     user.broken_deny = vec!["rule 3: unknown key".to_owned()];
+    let (_, told) = RuleSet::new(vec![user.clone()]);
+    assert_eq!(
+        told,
+        ["rule 3: unknown key; until it is mended, every call asks"]
+    );
+    user.told = true;
     let gate = world.layers(vec![user]);
     for sample in [bash("ls"), read("README.md"), write("a")] {
         assert!(!asked(world.decide(&gate, &sample)).covered);

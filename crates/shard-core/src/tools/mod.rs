@@ -28,7 +28,7 @@ mod ls;
 mod nearest;
 mod read;
 mod read_log;
-mod regular_file;
+pub(crate) mod regular_file;
 mod search;
 mod snippet;
 mod splice;

@@ -5,7 +5,7 @@
 //! it there since, and the open fails.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::Path;
 
 use rustix::fd::OwnedFd;
@@ -25,6 +25,10 @@ pub(crate) enum OpenError {
     Special(&'static str),
     #[error("has more than {0} MiB, too much for this tool; use a command")]
     TooLarge(usize),
+    #[error("has more than {0} bytes")]
+    TooLong(usize),
+    #[error("is no text in UTF-8")]
+    NoText,
     #[error("changed where it leads just now; try again")]
     Swapped,
     #[error("cannot be opened: {0}")]
@@ -54,6 +58,29 @@ pub(crate) fn open_file(real: &Path) -> Result<File, OpenError> {
     // What was looked at a moment ago need not be what was opened.
     regular(FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode))?;
     Ok(file)
+}
+
+/// Reads a text of at most `limit` bytes, wherever links lead.
+pub(crate) fn read_text(path: &Path, limit: usize) -> Result<String, OpenError> {
+    let bytes = read_start(path, limit)?;
+    if bytes.len() > limit {
+        return Err(OpenError::TooLong(limit));
+    }
+    String::from_utf8(bytes).map_err(|_| OpenError::NoText)
+}
+
+/// Reads a file, wherever links lead, up to one byte more than `limit`; by that a longer one is
+/// recognized.
+pub(crate) fn read_start(path: &Path, limit: usize) -> Result<Vec<u8>, OpenError> {
+    let real = path.canonicalize().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => OpenError::Missing,
+        _ => OpenError::Io(error),
+    })?;
+    let mut bytes = Vec::new();
+    open_file(&real)?
+        .take(limit as u64 + 1)
+        .read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Opens a folder.
@@ -139,6 +166,26 @@ mod tests {
         assert!(open_folder(&root.join("folder")).is_ok());
         let no_folder = open_folder(&root.join("file")).unwrap_err().to_string();
         assert_eq!(no_folder, "is a file, not a folder");
+    }
+
+    #[test]
+    fn a_text_is_read_through_links_and_within_bounds() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        std::fs::write(root.join("text"), "12345").unwrap();
+        std::fs::write(root.join("bytes"), [0xff]).unwrap();
+        symlink("text", root.join("link")).unwrap();
+        symlink("/dev/zero", root.join("endless")).unwrap();
+        rustix::fs::mkfifoat(CWD, root.join("fifo"), Mode::RWXU).unwrap();
+        let read = |name: &str, limit| {
+            read_text(&root.join(name), limit).map_err(|error| error.to_string())
+        };
+        assert_eq!(read("link", 5).unwrap(), "12345");
+        assert_eq!(read("text", 4).unwrap_err(), "has more than 4 bytes");
+        assert_eq!(read("bytes", 5).unwrap_err(), "is no text in UTF-8");
+        assert_eq!(read("missing", 5).unwrap_err(), "does not exist");
+        assert!(read("fifo", 5).unwrap_err().starts_with("is a FIFO"));
+        assert!(read("endless", 5).unwrap_err().starts_with("is a device"));
     }
 
     #[cfg(target_os = "linux")]
