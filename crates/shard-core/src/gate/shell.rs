@@ -13,6 +13,7 @@ use std::ops::ControlFlow;
 
 use tree_sitter::{ParseOptions, ParseState, Point};
 
+mod builtins;
 mod check;
 mod expand;
 mod heredoc;

@@ -108,10 +108,10 @@ fn what_hides_in_words_is_found() {
         ("echo ${X:-$(rm f)}", "echo_◌ / rm_f"),
         ("echo ${X:=y}", "echo_◌ / assigns"),
         ("echo \"${X:-`rm f`}\"", "echo_◌ / unparsable"),
-        ("echo $((1 + $(rm f)))", "echo_◌ / rm_f"),
+        ("echo $((1 + $(rm f)))", "echo_◌ / rm_f / unparsable"),
         ("echo $((X=1))", "echo_◌ / assigns"),
-        ("((X++))", "assigns"),
-        ("[ -f $(rm f) ]", "[_◌ / rm_f"),
+        ("((X++))", "unparsable"),
+        ("[ -f \"$(rm f)\" ]", "[_◌ / rm_f"),
         ("[[ -f x ]] && a", "[[_◌ / a"),
         ("case $(rm f) in x) a;; esac", "rm_f / a"),
         ("for x in $(rm f); do a; done", "rm_f / a / assigns"),
@@ -316,6 +316,133 @@ fn what_bash_may_read_otherwise_is_not_understood() {
         &format!("a{}", ";a".repeat(MAX_COMMANDS + 1)),
     ] {
         assert!(analyze(line).unparsable, "{line:?}: {}", shown(line));
+    }
+}
+
+#[test]
+fn words_that_builtins_evaluate_are_not_understood() {
+    for line in [
+        "test -v 'a[$(rm f)]'",
+        "test -v \"$X\"",
+        "test \"$X\" 'a[$(rm f)]'",
+        "test $X = y",
+        "test 'a[$(rm f)]' -eq 0",
+        "test ! -v 'a[$(rm f)]'",
+        "test x = y -a -v 'a[0]'",
+        "[ -v 'a[$(rm f)]' ]",
+        "[ 'a[$(rm f)]' -eq 0 ]",
+        "[ $X ]",
+        "command [ -v 'a[$(rm f)]' ]",
+        "builtin test -v 'a[$(rm f)]'",
+        "[[ -v 'a[$(rm f)]' ]]",
+        "[[ -v a[$X] ]]",
+        "[[ a == b && -v 'a[$(rm f)]' ]]",
+        "[[ x -eq 1 ]]",
+        "[[ $X -gt 1 ]]",
+        "[[ 1 -lt \"$X\" ]]",
+        "[[ ! ( 'a[$(rm f)]' -eq 1 ) ]]",
+        "printf -v 'a[$(rm f)]' x",
+        "printf '-va[$(rm f)]' x",
+        "printf \"$X\" 'a[$(rm f)]' x",
+        "read 'a[$(rm f)]' <<< x",
+        "read -r $X",
+        "mapfile -C 'rm f;' -c 1 x",
+        "readarray -c1 -C 'rm f;' x",
+        "mapfile 'a[$(rm f)]'",
+        "compgen -C 'rm f'",
+        "compgen -W '$(rm f)'",
+        "complete -C 'rm f' x",
+        "declare 'a[$(rm f)]=1'",
+        "declare -i X='a[$(rm f)]'",
+        "declare -n X='a[$(rm f)]'",
+        "declare -a 'X=($(rm f))'",
+        "typeset \"$X\"",
+        "local 'a[$(rm f)]=1'",
+        "export 'a[$(rm f)]=1'",
+        "readonly 'a[$(rm f)]=1'",
+        "unset 'a[$(rm f)]'",
+        "unset $X",
+        "let 'a[$(rm f)]'",
+        "let X=Y",
+        "wait -p 'a[$(rm f)]' -n",
+        "getopts ab 'a[$(rm f)]'",
+        "bind -x '\"x\": rm f'",
+        "bind '\"x\": rm f'",
+        "enable -f ./x.so x",
+        "enable -n test",
+        "fc -s rm",
+        "jobs -x rm f",
+        "shopt -s expand_aliases",
+        "set -k",
+        "set -o posix",
+        "set $X",
+        "echo $((X))",
+        "echo $(($X))",
+        "echo $[X]",
+        "X='a[$(rm f)]'; echo $((X))",
+        "for ((i = X; i < 3; i++)); do a; done",
+        "echo ${a[$X]}",
+        "echo ${a[X]}",
+        "echo ${#a[X]}",
+        "echo ${X:Y}",
+        "echo ${X:$Y:1}",
+        "echo ${!X}",
+        "a[X]=1",
+        "a=([X]=1)",
+    ] {
+        assert!(analyze(line).unparsable, "{line:?}: {}", shown(line));
+    }
+}
+
+#[test]
+fn builtins_with_plain_words_are_understood() {
+    for line in [
+        "test -f x",
+        "test -z \"$X\"",
+        "test -v X",
+        "[ -d src ] && a",
+        "[ \"$X\" = y ]",
+        "[ \"$X\" = y -o ! -e z ]",
+        "[ $? -eq 0 ]",
+        "[ \"$X\" -gt 3 ]",
+        "[[ -f x ]] && a",
+        "[[ $X == y* ]]",
+        "[[ $X =~ ^[a-z]+ ]]",
+        "[[ $# -lt 2 || -v X ]]",
+        "printf '%s\\n' \"$X\"",
+        "printf '[%s]' $X",
+        "printf -v X %s y",
+        "while read -r line; do a; done",
+        "mapfile -t X",
+        "declare -x X=1",
+        "export PATH=\"$PATH:/x\"",
+        "unset X",
+        "wait",
+        "wait $!",
+        "set -euo pipefail",
+        "set -- a b",
+        "shopt -u x",
+        "jobs -p",
+        "echo $((1 + 2 * 0x1f))",
+        "echo $((X=1))",
+        "echo ${a[0]} ${a[@]} ${#a[*]}",
+        "echo ${X:1:2} ${X:-y} ${X%.*} ${#X}",
+        "a[0]=1",
+        "a=(x y)",
+    ] {
+        assert!(!analyze(line).unparsable, "{line:?}: {}", shown(line));
+    }
+}
+
+#[test]
+fn builtins_that_set_variables_assign() {
+    for line in [
+        "read PATH <<< x",
+        "printf -v PATH x",
+        "mapfile PATH",
+        "getopts a PATH",
+    ] {
+        assert!(analyze(line).assigns, "{line:?}");
     }
 }
 

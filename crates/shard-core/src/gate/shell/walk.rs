@@ -6,7 +6,7 @@ use tree_sitter::Node;
 
 use super::expand::{self, Effect};
 use super::word::{self, Word, children};
-use super::{Analysis, MAX_DEPTH, Role, heredoc, wrap};
+use super::{Analysis, MAX_DEPTH, Role, builtins, heredoc, wrap};
 
 /// One script on its way into the analysis.
 pub(super) struct Walk<'a> {
@@ -51,6 +51,10 @@ impl Walk<'_> {
             "redirected_statement" if self.touches_redirect(node) => self.found.unparsable = true,
             // Values of assignments and the like are read nowhere else.
             "concatenation" | "string" if word::read(node, self.text).is_none() => {
+                self.found.unparsable = true;
+            }
+            "subscript" if self.computes_subscript(node) => self.found.unparsable = true,
+            "array" if children(node).any(|child| self.raw(child).starts_with('[')) => {
                 self.found.unparsable = true;
             }
             "command_substitution" => self.effect(expand::backquoted(node, self.text)),
@@ -134,8 +138,50 @@ impl Walk<'_> {
     /// `[ … ]` and `[[ … ]]` can evaluate text as arithmetic, so they are commands like others.
     fn test(&mut self, node: Node<'_>) {
         let open = node.child(0).map_or("[", |open| self.raw(open)).to_owned();
+        let mut words = Vec::new();
+        let understood = self.operands(node, &mut words);
+        let inner = words.get(1..words.len().saturating_sub(1));
+        let plain = |inner: &[Word]| match open.as_str() {
+            "[[" => builtins::double_test(inner),
+            _ => builtins::single_test(inner),
+        };
+        self.found.unparsable |= !understood || !inner.is_some_and(plain);
         self.found
             .push(vec![Word::literal(open), Word::hole()], Role::Runs);
+    }
+
+    /// The words of a test, brackets and operators among them.
+    fn operands(&self, node: Node<'_>, words: &mut Vec<Word>) -> bool {
+        children(node).all(|child| match child.kind() {
+            "unary_expression"
+            | "binary_expression"
+            | "parenthesized_expression"
+            | "negated_command" => self.operands(child, words),
+            "regex" | "extglob_pattern" => {
+                words.push(Word::literal(""));
+                true
+            }
+            _ => {
+                let read = word::read(child, self.text);
+                let operator = child.child_count() == 0;
+                let word = read.or_else(|| operator.then(|| Word::literal(self.raw(child))));
+                words.extend(word.clone());
+                word.is_some()
+            }
+        })
+    }
+
+    /// Whether a subscript is anything but a number or everything: bash computes it, and runs
+    /// what is in the values of its variables.
+    fn computes_subscript(&self, node: Node<'_>) -> bool {
+        let raw = self.raw(node);
+        let index = raw
+            .split_once('[')
+            .and_then(|(_, rest)| rest.strip_suffix(']'));
+        index.is_none_or(|index| {
+            !matches!(index, "@" | "*")
+                && (index.is_empty() || !index.chars().all(|c| c.is_ascii_digit()))
+        })
     }
 
     fn redirect(&mut self, node: Node<'_>) {

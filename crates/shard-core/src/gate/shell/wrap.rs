@@ -5,7 +5,7 @@
 //! tail of its arguments may be a command.
 
 use super::word::{Piece, Word};
-use super::{Analysis, Role, script};
+use super::{Analysis, Role, builtins, script};
 
 /// Folders whose programs are what their bare name says.
 pub(crate) const SYSTEM_FOLDERS: [&str; 3] = ["/bin/", "/usr/bin/", "/usr/local/bin/"];
@@ -113,6 +113,7 @@ pub(super) fn add(words: Vec<Word>, level: usize, found: &mut Analysis) {
         return;
     }
     let written = first.text().unwrap_or_default();
+    builtins::judge(program(&written), &words[1..], found);
     match program(&written) {
         "env" => env(words, level, found),
         "xargs" => xargs(words, level, found),
