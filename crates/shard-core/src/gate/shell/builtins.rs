@@ -45,6 +45,9 @@ fn evaluates(name: &str, arguments: &[Word]) -> bool {
         }
         "enable" => any(computed) || any(|word| !matches!(word.prefix(), "-p" | "-a" | "-s")),
         "bind" => any(computed) || has_option(arguments, "xfmqru") || !all_options(arguments),
+        // They change what a name runs.
+        "alias" => any(|word| word.text().is_none_or(|text| text.contains('='))),
+        "hash" => any(computed) || has_option(arguments, "p"),
         "fc" => any(computed) || !has_option(arguments, "l"),
         "jobs" => any(computed) || has_option(arguments, "x"),
         "shopt" => any(computed) || has_option(arguments, "s"),

@@ -41,6 +41,7 @@ impl Walk<'_> {
             }
             "file_redirect" => self.redirect(node),
             "heredoc_redirect" => self.document(node),
+            "herestring_redirect" => self.here_string(node),
             "expansion" => self.effect(expand::parameter(node, self.text)),
             "arithmetic_expansion" | "c_style_for_statement" => {
                 self.effect(expand::arithmetic(node, self.text));
@@ -48,6 +49,7 @@ impl Walk<'_> {
             "compound_statement" if self.raw(node).starts_with("((") => {
                 self.effect(expand::arithmetic(node, self.text));
             }
+            "pipeline" => self.found.unknown_input = true,
             "redirected_statement" if self.touches_redirect(node) => self.found.unparsable = true,
             // Values of assignments and the like are read nowhere else.
             "concatenation" | "string" if word::read(node, self.text).is_none() => {
@@ -221,7 +223,10 @@ impl Walk<'_> {
         match operator {
             "<&" | ">&" if text.is_some_and(|text| descriptor(text) || text == "-") => {}
             _ if text == Some("/dev/null") => {}
-            "<" if !network => self.found.reads.push(word),
+            "<" if !network => {
+                self.found.unknown_input = true;
+                self.found.reads.push(word);
+            }
             _ => self.found.writes.push(word),
         }
     }
@@ -236,12 +241,35 @@ impl Walk<'_> {
         });
         if has_words || kinds.count() > 0 || siblings > 1 || !heredoc::is_sound(node, self.text) {
             self.found.unparsable = true;
+            return;
+        }
+        let body = children(node).find(|child| child.kind() == "heredoc_body");
+        let text = body.filter(|body| {
+            let expands = |child: Node<'_>| child.kind() != "heredoc_content";
+            heredoc::is_quoted(node, self.text) || !children(*body).any(expands)
+        });
+        let text = text.map(|body| self.raw(body).to_owned());
+        self.input(text);
+    }
+
+    fn here_string(&mut self, node: Node<'_>) {
+        let word = children(node)
+            .filter(Node::is_named)
+            .find_map(|child| word::read(child, self.text));
+        self.input(word.as_ref().and_then(Word::text));
+    }
+
+    /// What a shell of this script may get to read; `None` when it is computed.
+    fn input(&mut self, text: Option<String>) {
+        match text {
+            Some(text) => self.found.inputs.push(text),
+            None => self.found.unknown_input = true,
         }
     }
 }
 
 /// Kinds that run nothing themselves, whatever their parts do.
-const PLAIN: [&str; 49] = [
+const PLAIN: [&str; 48] = [
     "redirected_statement",
     "program",
     "list",
@@ -257,7 +285,6 @@ const PLAIN: [&str; 49] = [
     "case_item",
     "negated_command",
     "process_substitution",
-    "herestring_redirect",
     "heredoc_start",
     "heredoc_body",
     "heredoc_content",
