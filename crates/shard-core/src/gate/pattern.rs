@@ -48,9 +48,18 @@ pub(super) fn touches(pattern: &str, words: &[Word]) -> Match {
             patterns.iter().any(|pattern| fits(pattern, &tokens, how))
         })
     };
+    // What lies elsewhere may be a link, or a copy under its old name.
+    let last = name.as_ref().and_then(|name| name.rsplit_once('/'));
+    let alike = || {
+        last.is_some_and(|(_, last)| {
+            let tokens = tokens(Some(&last.to_owned()), words, How::Possibly);
+            let fit = |pattern: &Vec<char>| fits(pattern, &tokens, How::Possibly);
+            patterns.iter().any(fit)
+        })
+    };
     match () {
         () if any(How::Loosely) => Match::Yes,
-        () if any(How::Possibly) => Match::Perhaps,
+        () if any(How::Possibly) || alike() => Match::Perhaps,
         () => Match::No,
     }
 }

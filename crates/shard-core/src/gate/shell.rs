@@ -13,6 +13,7 @@ use std::ops::ControlFlow;
 
 use tree_sitter::{ParseOptions, ParseState, Point};
 
+mod builtins;
 mod check;
 mod expand;
 mod heredoc;
@@ -54,6 +55,12 @@ pub(crate) struct Analysis {
     pub(crate) writes: Vec<Word>,
     /// Where input is redirected from.
     pub(crate) reads: Vec<Word>,
+    /// What here-documents and here-strings hold.
+    inputs: Vec<String>,
+    /// Some command gets input that nobody knows.
+    unknown_input: bool,
+    /// Some shell takes its input for a script.
+    runs_input: bool,
 }
 
 /// One simple command.
@@ -110,6 +117,19 @@ const RESERVED: [&str; 20] = [
 pub(crate) fn analyze(line: &str) -> Analysis {
     let mut found = Analysis::default();
     script(line, 0, &mut found);
+    for level in 1.. {
+        // Which command gets which input is not told apart: a shell may get any of them.
+        if !std::mem::take(&mut found.runs_input) {
+            break;
+        }
+        let inputs = std::mem::take(&mut found.inputs);
+        if found.unknown_input || inputs.is_empty() {
+            found.push(vec![Word::hole()], Role::Perhaps);
+        }
+        for text in inputs {
+            script(&text, level, &mut found);
+        }
+    }
     found
 }
 

@@ -285,6 +285,8 @@ fn one_denied_command_denies_the_line() {
         "echo a; rm -rf /",
         "sudo rm -rf /",
         "sh -c 'rm -rf /'",
+        "bash <<< 'rm -rf /'",
+        "bash <<E\nrm -rf /\nE\n",
         "echo $(rm -rf /)",
         "env A=1 rm -rf /",
         "timeout 5 rm -rf /",
@@ -301,6 +303,12 @@ fn one_denied_command_denies_the_line() {
         "$X -rf /",
         "echo \"unterminated",
         "setsid rm -rf /",
+        "echo rm -rf / | bash",
+        "source <(echo rm -rf /)",
+        ". ./file",
+        "/usr/bin/../bin/rm -rf /",
+        "alias x=rm; shopt -s expand_aliases; x -rf /",
+        "hash -p /usr/bin/rm zz; zz -rf /",
         "eval \"$X\"",
     ] {
         let ask = asked(world.decide(&gate, &bash(line)));

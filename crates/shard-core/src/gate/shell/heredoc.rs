@@ -50,6 +50,14 @@ fn delimiter(raw: &str) -> Option<(&str, bool)> {
     ok.then_some((name, inner.is_some()))
 }
 
+/// Whether nothing in the document is expanded.
+pub(super) fn is_quoted(redirect: Node<'_>, text: &str) -> bool {
+    let start = children(redirect).find(|child| child.kind() == "heredoc_start");
+    start
+        .and_then(|start| delimiter(&text[start.byte_range()]))
+        .is_some_and(|(_, quoted)| quoted)
+}
+
 /// Where the closing line starts.
 fn closing(text: &str, from: usize, delimiter: &str, indented: bool) -> Option<usize> {
     let mut at = from;

@@ -6,7 +6,7 @@ use tree_sitter::Node;
 
 use super::expand::{self, Effect};
 use super::word::{self, Word, children};
-use super::{Analysis, MAX_DEPTH, Role, heredoc, wrap};
+use super::{Analysis, MAX_DEPTH, Role, builtins, heredoc, wrap};
 
 /// One script on its way into the analysis.
 pub(super) struct Walk<'a> {
@@ -41,6 +41,7 @@ impl Walk<'_> {
             }
             "file_redirect" => self.redirect(node),
             "heredoc_redirect" => self.document(node),
+            "herestring_redirect" => self.here_string(node),
             "expansion" => self.effect(expand::parameter(node, self.text)),
             "arithmetic_expansion" | "c_style_for_statement" => {
                 self.effect(expand::arithmetic(node, self.text));
@@ -48,9 +49,14 @@ impl Walk<'_> {
             "compound_statement" if self.raw(node).starts_with("((") => {
                 self.effect(expand::arithmetic(node, self.text));
             }
+            "pipeline" => self.found.unknown_input = true,
             "redirected_statement" if self.touches_redirect(node) => self.found.unparsable = true,
             // Values of assignments and the like are read nowhere else.
             "concatenation" | "string" if word::read(node, self.text).is_none() => {
+                self.found.unparsable = true;
+            }
+            "subscript" if self.computes_subscript(node) => self.found.unparsable = true,
+            "array" if children(node).any(|child| self.raw(child).starts_with('[')) => {
                 self.found.unparsable = true;
             }
             "command_substitution" => self.effect(expand::backquoted(node, self.text)),
@@ -134,8 +140,50 @@ impl Walk<'_> {
     /// `[ … ]` and `[[ … ]]` can evaluate text as arithmetic, so they are commands like others.
     fn test(&mut self, node: Node<'_>) {
         let open = node.child(0).map_or("[", |open| self.raw(open)).to_owned();
+        let mut words = Vec::new();
+        let understood = self.operands(node, &mut words);
+        let inner = words.get(1..words.len().saturating_sub(1));
+        let plain = |inner: &[Word]| match open.as_str() {
+            "[[" => builtins::double_test(inner),
+            _ => builtins::single_test(inner),
+        };
+        self.found.unparsable |= !understood || !inner.is_some_and(plain);
         self.found
             .push(vec![Word::literal(open), Word::hole()], Role::Runs);
+    }
+
+    /// The words of a test, brackets and operators among them.
+    fn operands(&self, node: Node<'_>, words: &mut Vec<Word>) -> bool {
+        children(node).all(|child| match child.kind() {
+            "unary_expression"
+            | "binary_expression"
+            | "parenthesized_expression"
+            | "negated_command" => self.operands(child, words),
+            "regex" | "extglob_pattern" => {
+                words.push(Word::literal(""));
+                true
+            }
+            _ => {
+                let read = word::read(child, self.text);
+                let operator = child.child_count() == 0;
+                let word = read.or_else(|| operator.then(|| Word::literal(self.raw(child))));
+                words.extend(word.clone());
+                word.is_some()
+            }
+        })
+    }
+
+    /// Whether a subscript is anything but a number or everything: bash computes it, and runs
+    /// what is in the values of its variables.
+    fn computes_subscript(&self, node: Node<'_>) -> bool {
+        let raw = self.raw(node);
+        let index = raw
+            .split_once('[')
+            .and_then(|(_, rest)| rest.strip_suffix(']'));
+        index.is_none_or(|index| {
+            !matches!(index, "@" | "*")
+                && (index.is_empty() || !index.chars().all(|c| c.is_ascii_digit()))
+        })
     }
 
     fn redirect(&mut self, node: Node<'_>) {
@@ -175,7 +223,10 @@ impl Walk<'_> {
         match operator {
             "<&" | ">&" if text.is_some_and(|text| descriptor(text) || text == "-") => {}
             _ if text == Some("/dev/null") => {}
-            "<" if !network => self.found.reads.push(word),
+            "<" if !network => {
+                self.found.unknown_input = true;
+                self.found.reads.push(word);
+            }
             _ => self.found.writes.push(word),
         }
     }
@@ -190,12 +241,35 @@ impl Walk<'_> {
         });
         if has_words || kinds.count() > 0 || siblings > 1 || !heredoc::is_sound(node, self.text) {
             self.found.unparsable = true;
+            return;
+        }
+        let body = children(node).find(|child| child.kind() == "heredoc_body");
+        let text = body.filter(|body| {
+            let expands = |child: Node<'_>| child.kind() != "heredoc_content";
+            heredoc::is_quoted(node, self.text) || !children(*body).any(expands)
+        });
+        let text = text.map(|body| self.raw(body).to_owned());
+        self.input(text);
+    }
+
+    fn here_string(&mut self, node: Node<'_>) {
+        let word = children(node)
+            .filter(Node::is_named)
+            .find_map(|child| word::read(child, self.text));
+        self.input(word.as_ref().and_then(Word::text));
+    }
+
+    /// What a shell of this script may get to read; `None` when it is computed.
+    fn input(&mut self, text: Option<String>) {
+        match text {
+            Some(text) => self.found.inputs.push(text),
+            None => self.found.unknown_input = true,
         }
     }
 }
 
 /// Kinds that run nothing themselves, whatever their parts do.
-const PLAIN: [&str; 49] = [
+const PLAIN: [&str; 48] = [
     "redirected_statement",
     "program",
     "list",
@@ -211,7 +285,6 @@ const PLAIN: [&str; 49] = [
     "case_item",
     "negated_command",
     "process_substitution",
-    "herestring_redirect",
     "heredoc_start",
     "heredoc_body",
     "heredoc_content",

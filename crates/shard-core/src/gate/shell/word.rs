@@ -4,7 +4,30 @@ use tree_sitter::Node;
 
 /// One word.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Word(Vec<Piece>);
+pub(crate) struct Word {
+    pieces: Vec<Piece>,
+    /// What its holes stand for, in their order.
+    holes: Vec<Hole>,
+}
+
+/// What a hole stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hole {
+    /// Any text, and any number of words.
+    Words,
+    /// Any text, within one word.
+    Quoted,
+    /// A number, such as `$?`.
+    Number,
+    /// Part of a file's name, within one folder.
+    Glob,
+    /// One of several texts in braces, which starts or ends here.
+    Brace,
+    /// The home folder.
+    Home,
+    /// The folder that the line is in, or was in before.
+    Folder,
+}
 
 /// A part of a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,22 +41,39 @@ pub(crate) enum Piece {
 impl Word {
     /// A word that is certain.
     pub(crate) fn literal(text: impl Into<String>) -> Self {
-        Self(vec![Piece::Text(text.into())])
+        Self {
+            pieces: vec![Piece::Text(text.into())],
+            holes: Vec::new(),
+        }
     }
 
     /// A word of which nothing is known.
     pub(crate) fn hole() -> Self {
-        Self(vec![Piece::Hole])
+        Self {
+            pieces: vec![Piece::Hole],
+            holes: vec![Hole::Words],
+        }
     }
 
     /// Its parts. An empty word has one empty text.
     pub(crate) fn pieces(&self) -> &[Piece] {
-        &self.0
+        &self.pieces
+    }
+
+    /// Whether bash may make several words, or none, of it.
+    pub(crate) fn splits(&self) -> bool {
+        let whole = |hole: &Hole| matches!(hole, Hole::Quoted | Hole::Number);
+        !self.holes.iter().all(whole)
+    }
+
+    /// Whether it is some number.
+    pub(crate) fn is_number(&self) -> bool {
+        self.pieces.len() == 1 && self.holes == [Hole::Number]
     }
 
     /// Its text, when all of it is certain.
     pub(crate) fn text(&self) -> Option<String> {
-        match self.0.as_slice() {
+        match self.pieces.as_slice() {
             [Piece::Text(text)] => Some(text.clone()),
             _ => None,
         }
@@ -41,7 +81,7 @@ impl Word {
 
     /// The certain text that it starts with.
     pub(crate) fn prefix(&self) -> &str {
-        match self.0.first() {
+        match self.pieces.first() {
             Some(Piece::Text(text)) => text,
             _ => "",
         }
@@ -50,13 +90,14 @@ impl Word {
     /// The same with every `mark` in certain text turned into a hole, for `xargs -I` and `find`.
     pub(crate) fn with_holes_at(&self, mark: &str) -> Self {
         let mut units = Units::default();
-        for piece in &self.0 {
+        let mut holes = self.holes.iter();
+        for piece in &self.pieces {
             match piece {
-                Piece::Hole => units.hole(),
+                Piece::Hole => units.hole(holes.next().copied().unwrap_or(Hole::Words)),
                 Piece::Text(text) => {
                     for (nth, part) in text.split(mark).enumerate() {
                         if nth > 0 {
-                            units.hole();
+                            units.hole(Hole::Quoted);
                         }
                         units.quoted(part);
                     }
@@ -71,7 +112,7 @@ impl Word {
 enum Unit {
     Plain(char),
     Quoted(char),
-    Hole,
+    Hole(Hole),
 }
 
 /// A word in the making; whether a character was quoted decides if bash would expand it.
@@ -79,8 +120,8 @@ enum Unit {
 struct Units(Vec<Unit>);
 
 impl Units {
-    fn hole(&mut self) {
-        self.0.push(Unit::Hole);
+    fn hole(&mut self, hole: Hole) {
+        self.0.push(Unit::Hole(hole));
     }
 
     fn quoted(&mut self, text: &str) {
@@ -100,36 +141,74 @@ impl Units {
 
     fn finish(self) -> Word {
         let mut pieces: Vec<Piece> = Vec::new();
-        let mut add = |c: Option<char>| match (c, pieces.last_mut()) {
-            (Some(c), Some(Piece::Text(text))) => text.push(c),
-            (Some(c), _) => pieces.push(Piece::Text(c.to_string())),
-            (None, Some(Piece::Hole)) => {}
-            (None, _) => pieces.push(Piece::Hole),
+        let mut holes: Vec<Hole> = Vec::new();
+        let mut add = |unit: Result<char, Hole>| match (unit, pieces.last_mut()) {
+            (Ok(c), Some(Piece::Text(text))) => text.push(c),
+            (Ok(c), _) => pieces.push(Piece::Text(c.to_string())),
+            (Err(next), Some(Piece::Hole)) => {
+                let last = holes.pop().unwrap_or(Hole::Words);
+                holes.push(last.joined(next));
+            }
+            (Err(hole), _) => {
+                pieces.push(Piece::Hole);
+                holes.push(hole);
+            }
         };
         let mut before = None;
         let mut units = self.0.into_iter().peekable();
         while let Some(unit) = units.next() {
             match unit {
-                Unit::Hole | Unit::Plain('*' | '?' | '[') => add(None),
+                Unit::Hole(hole) => add(Err(hole)),
+                Unit::Plain('*' | '?' | '[') => add(Err(Hole::Glob)),
                 // `{}` is no brace expansion; find and xargs live by it.
                 Unit::Plain('{') if matches!(units.peek(), Some(Unit::Plain('}'))) => {
                     units.next();
-                    add(Some('{'));
-                    add(Some('}'));
+                    add(Ok('{'));
+                    add(Ok('}'));
                 }
-                Unit::Plain('{' | '}') => add(None),
-                Unit::Plain('~') if matches!(before, None | Some('=' | ':')) => add(None),
-                Unit::Plain(c) | Unit::Quoted(c) => add(Some(c)),
+                Unit::Plain('{' | '}') => add(Err(Hole::Brace)),
+                Unit::Plain('~') if matches!(before, None | Some('=' | ':')) => {
+                    let next = units.peek();
+                    let own = matches!(next, None | Some(Unit::Plain('/')));
+                    add(Err(if own { Hole::Home } else { Hole::Words }));
+                }
+                Unit::Plain(c) | Unit::Quoted(c) => add(Ok(c)),
             }
             before = match unit {
                 Unit::Plain(c) | Unit::Quoted(c) => Some(c),
-                Unit::Hole => Some(' '),
+                Unit::Hole(_) => Some(' '),
             };
         }
         if pieces.is_empty() {
             pieces.push(Piece::Text(String::new()));
         }
-        Word(pieces)
+        Word { pieces, holes }
+    }
+}
+
+impl Hole {
+    /// What two holes next to each other stand for.
+    fn joined(self, next: Self) -> Self {
+        match (self, next) {
+            (one, other) if one == other => one,
+            (Self::Brace, _) | (_, Self::Brace) => Self::Brace,
+            (Self::Quoted | Self::Number, Self::Quoted | Self::Number) => Self::Quoted,
+            _ => Self::Words,
+        }
+    }
+
+    /// What an expansion stands for.
+    fn of(node: Node<'_>, text: &str, quoted: bool) -> Self {
+        let raw = &text[node.byte_range()];
+        match (node.kind(), raw) {
+            (_, "$?" | "$#" | "$$" | "$!" | "${#}" | "${?}") => Self::Number,
+            (_, "$HOME" | "${HOME}") => Self::Home,
+            (_, "$PWD" | "${PWD}" | "$OLDPWD" | "${OLDPWD}") => Self::Folder,
+            // It is one path, whatever its name.
+            ("process_substitution", _) => Self::Quoted,
+            _ if quoted && !raw.contains('@') => Self::Quoted,
+            _ => Self::Words,
+        }
     }
 }
 
@@ -146,7 +225,7 @@ fn literal(node: Node<'_>, text: &str, units: &mut Units, depth: usize) -> Optio
         _ if depth > super::MAX_DEPTH => return None,
         "command_name" => literal(node.child(0)?, text, units, depth + 1)?,
         // A number may have its base or digits computed.
-        "number" if node.child_count() > 0 => units.hole(),
+        "number" if node.child_count() > 0 => units.hole(Hole::Words),
         "word" | "number" => units.plain(raw),
         "raw_string" => units.quoted(raw.strip_prefix('\'')?.strip_suffix('\'')?),
         "ansi_c_string" => ansi(raw.strip_prefix("$'")?.strip_suffix('\'')?, units)?,
@@ -169,8 +248,8 @@ fn literal(node: Node<'_>, text: &str, units: &mut Units, depth: usize) -> Optio
         | "expansion"
         | "command_substitution"
         | "process_substitution"
-        | "arithmetic_expansion"
-        | "brace_expression" => units.hole(),
+        | "arithmetic_expansion" => units.hole(Hole::of(node, text, false)),
+        "brace_expression" => units.hole(Hole::Brace),
         _ => return None,
     }
     Some(())
@@ -192,7 +271,7 @@ fn string(node: Node<'_>, text: &str, units: &mut Units) -> Option<()> {
             "$" => units.quoted("$"),
             "string_content" => double_quoted(&text[child.byte_range()], units),
             "expansion" | "simple_expansion" | "command_substitution" | "arithmetic_expansion" => {
-                units.hole();
+                units.hole(Hole::of(child, text, true));
             }
             _ => return None,
         }

@@ -5,7 +5,7 @@
 //! tail of its arguments may be a command.
 
 use super::word::{Piece, Word};
-use super::{Analysis, Role, script};
+use super::{Analysis, Role, builtins, script};
 
 /// Folders whose programs are what their bare name says.
 pub(crate) const SYSTEM_FOLDERS: [&str; 3] = ["/bin/", "/usr/bin/", "/usr/local/bin/"];
@@ -105,6 +105,9 @@ const VAGUE: [&str; 34] = [
     "rlwrap",
 ];
 
+/// Programs that run scripts of commands.
+const SHELLS: [&str; 8] = ["sh", "bash", "dash", "ash", "ksh", "rbash", "zsh", "fish"];
+
 /// Adds a command and what it runs in turn.
 pub(super) fn add(words: Vec<Word>, level: usize, found: &mut Analysis) {
     let Some(first) = words.first() else { return };
@@ -113,18 +116,25 @@ pub(super) fn add(words: Vec<Word>, level: usize, found: &mut Analysis) {
         return;
     }
     let written = first.text().unwrap_or_default();
+    builtins::judge(program(&written), &words[1..], found);
     match program(&written) {
         "env" => env(words, level, found),
         "xargs" => xargs(words, level, found),
         "find" => find(words, level, found),
-        "sh" | "bash" | "dash" | "ash" | "ksh" | "rbash" | "zsh" | "fish" => {
-            shell(words, level, found);
-        }
+        name if SHELLS.contains(&name) => shell(words, level, found),
         "su" => su(words, level, found),
+        "source" | "." => {
+            found.push(words, Role::Runs);
+            found.push(vec![Word::hole()], Role::Perhaps);
+        }
         "eval" => eval(words, level, found),
         "trap" => trap(words, level, found),
         "command" if asks_only(&words) => found.push(words, Role::Runs),
         name if VAGUE.contains(&name) => vague(words, 1, found),
+        // Whether it is what it is called, only the file tells.
+        name if name.contains('/') && runs_others(name.rsplit('/').next().unwrap_or_default()) => {
+            vague(words, 1, found);
+        }
         name => match shape(name) {
             Some(shape) => plain(words, &shape, level, found),
             None => found.push(words, Role::Runs),
@@ -145,8 +155,24 @@ fn asks_only(words: &[Word]) -> bool {
     option.is_some_and(|option| matches!(option.as_str(), "-v" | "-V"))
 }
 
+/// Whether a program of this name runs what its words say.
+fn runs_others(name: &str) -> bool {
+    SHELLS.contains(&name)
+        || VAGUE.contains(&name)
+        || matches!(name, "env" | "xargs" | "find" | "su")
+        || shape(name).is_some()
+}
+
 /// The wrapper itself and every tail of its arguments.
 fn vague(words: Vec<Word>, from: usize, found: &mut Analysis) {
+    let shell = |word: &Word| {
+        let name = word.text().unwrap_or_default();
+        SHELLS.contains(&name.rsplit('/').next().unwrap_or_default())
+    };
+    if words.iter().any(shell) {
+        found.unparsable |= words.iter().any(|word| word.prefix().starts_with('-'));
+        found.runs_input = true;
+    }
     let tails: Vec<Vec<Word>> = (from..words.len())
         .take(16)
         .map(|at| words[at..].to_vec())
@@ -357,6 +383,7 @@ fn shell(words: Vec<Word>, level: usize, found: &mut Analysis) {
     let unclear = words[1..]
         .iter()
         .any(|word| word.text().is_none() && given.is_none());
+    found.runs_input |= given.is_none() && takes_input(&words[1..]);
     found.push(words, Role::Runs);
     match code {
         Some(code) => run(&[code], known, level, found),
@@ -386,6 +413,34 @@ fn script_word(arguments: &[Word]) -> Option<usize> {
         at += 1 + usize::from(takes_value);
     }
     wants_script.then_some(arguments.len())
+}
+
+/// Whether a shell without `-c` takes its script from its input, not from a file.
+fn takes_input(arguments: &[Word]) -> bool {
+    let mut at = 0;
+    while let Some(word) = arguments.get(at) {
+        let option = word.prefix();
+        if !option.starts_with(['-', '+']) || matches!(option, "-" | "--") {
+            let file = if option.starts_with('-') {
+                arguments.get(at + 1)
+            } else {
+                Some(word)
+            };
+            return file.is_none_or(|file| {
+                file.text().is_none()
+                    || ["/dev/", "/proc/"]
+                        .iter()
+                        .any(|folder| file.prefix().starts_with(folder))
+            });
+        }
+        let short = option.starts_with('-') && !option.starts_with("--");
+        if short && option.contains('s') || matches!(option, "--rcfile" | "--init-file") {
+            return true;
+        }
+        let takes_value = !option.starts_with("--") && option.ends_with(['o', 'O']);
+        at += 1 + usize::from(takes_value);
+    }
+    true
 }
 
 /// Adds a script made of words, as `eval` joins them.
@@ -441,7 +496,8 @@ fn su(words: Vec<Word>, level: usize, found: &mut Analysis) {
         found.unparsable = true;
     }
     found.push(words, Role::Runs);
-    if let Some(code) = code {
-        run(&[code], true, level, found);
+    match code {
+        Some(code) => run(&[code], true, level, found),
+        None => found.runs_input = true,
     }
 }
