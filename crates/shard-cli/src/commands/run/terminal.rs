@@ -1,12 +1,11 @@
 //! The terminal that a person answers on.
 
-use std::io::ErrorKind;
-use std::os::fd::OwnedFd;
+use std::io::ErrorKind::{Interrupted, WouldBlock};
 
 use anyhow::Context;
 use rustix::fs::{Mode, OFlags};
 use rustix::termios::{QueueSelector, tcflush};
-use tokio::io::unix::AsyncFd;
+use tokio::net::unix::pipe::Receiver;
 
 /// Nobody answers with more than this many bytes in a line.
 const LONGEST: usize = 64 * 1024;
@@ -14,8 +13,9 @@ const LONGEST: usize = 64 * 1024;
 /// Read only while a line is wanted: until then what is typed is for others, and a job in the
 /// background is not stopped for it.
 pub(super) struct Terminal {
-    /// Opened for this alone, so that not blocking on it changes nothing for others.
-    device: AsyncFd<OwnedFd>,
+    /// Opened for this alone, so that not blocking on it changes nothing for others. No pipe, but
+    /// waited for and read like one.
+    device: Receiver,
     /// Read and not taken yet.
     typed: Vec<u8>,
 }
@@ -27,14 +27,15 @@ impl Terminal {
         let device = rustix::fs::open("/dev/tty", flags, Mode::empty())
             .context("cannot open the terminal to ask questions on")?;
         Ok(Self {
-            device: AsyncFd::register(device).context("cannot wait for the terminal")?,
+            device: Receiver::from_file_unchecked(device.into())
+                .context("cannot wait for the terminal")?,
             typed: Vec::new(),
         })
     }
 
     /// Forgets what was typed. A job in the background is stopped here until it is in front.
     pub(super) fn forget(&mut self) {
-        _ = tcflush(self.device.get_ref(), QueueSelector::IFlush);
+        _ = tcflush(&self.device, QueueSelector::IFlush);
         self.typed.clear();
     }
 
@@ -47,15 +48,13 @@ impl Terminal {
                 return Some(String::from_utf8_lossy(&line[..end]).into_owned());
             }
             let mut part = [0; 4096];
-            let mut ready = self.device.readable().await.ok()?;
-            let read = ready.try_io(|device| Ok(rustix::io::read(device, &mut part)?));
-            match read {
-                Ok(Err(error)) if error.kind() == ErrorKind::Interrupted => {}
-                Ok(Ok(0) | Err(_)) if self.typed.is_empty() => return None,
-                Ok(Ok(0) | Err(_)) => self.typed.push(b'\n'),
-                Ok(Ok(_)) if self.typed.len() > LONGEST => self.typed.clear(),
-                Ok(Ok(length)) => self.typed.extend_from_slice(&part[..length]),
-                Err(_) => {} // nothing there after all
+            self.device.readable().await.ok()?;
+            match self.device.try_read(&mut part) {
+                Err(error) if matches!(error.kind(), WouldBlock | Interrupted) => {}
+                Ok(0) | Err(_) if self.typed.is_empty() => return None,
+                Ok(0) | Err(_) => self.typed.push(b'\n'),
+                Ok(_) if self.typed.len() > LONGEST => self.typed.clear(),
+                Ok(length) => self.typed.extend_from_slice(&part[..length]),
             }
         }
     }
