@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -28,10 +29,20 @@ pub(crate) struct AtTerminal {
 impl AtTerminal {
     /// Starts `shard ARGS` as the leader of the session that has the terminal.
     pub(crate) fn start(home: &Home, args: &[&str]) -> Self {
+        Self::start_program(home, home.binary(), args)
+    }
+
+    /// The same from a shell; `$0` is `shard` in the script.
+    pub(crate) fn start_script(home: &Home, script: &str) -> Self {
+        let shard = home.binary().to_str().unwrap();
+        Self::start_program(home, Path::new("bash"), &["-c", script, shard])
+    }
+
+    fn start_program(home: &Home, program: &Path, args: &[&str]) -> Self {
         let (master, terminal) = pair();
         let child = Command::new("setsid")
             .args(["--ctty", "--wait"])
-            .arg(home.binary())
+            .arg(program)
             .args(args)
             .current_dir(home.work())
             .env_clear()

@@ -58,6 +58,65 @@ async fn what_was_typed_before_a_question_is_no_answer_to_it() {
 }
 
 #[tokio::test]
+async fn what_is_typed_while_nothing_is_asked_is_left_for_the_shell() {
+    let gate = Gate::new();
+    let model = ScriptedModel::start([reply![hold(&gate), text("done")]]);
+    let home = careful(&model);
+    let script = r#""$0" run go; read -r line; echo "then: $line""#;
+    let mut run = AtTerminal::start_script(&home, script);
+    gate.reached().await;
+    run.types("for the shell\n");
+    run.shows("for the shell", 1).await;
+    gate.open();
+    let (status, stdout) = run.ended().await;
+    assert!(status.success(), "{status}");
+    assert_eq!(stdout, "done\nthen: for the shell\n");
+}
+
+#[tokio::test]
+async fn a_run_in_the_background_goes_on_until_it_asks() {
+    let model = ScriptedModel::start([
+        reply![text("quiet")],
+        write("x.txt"),
+        reply![text("written")],
+    ]);
+    let home = careful(&model);
+    let script =
+        r#"set -m; "$0" run go & wait $!; echo "ended: $?"; "$0" run write & wait $!; fg >&2"#;
+    let mut run = AtTerminal::start_script(&home, script);
+    run.shows(ASKS, 1).await;
+    run.types("y\n");
+    let (status, stdout) = run.ended().await;
+    assert!(status.success(), "{status} {}", run.shown());
+    assert_eq!(stdout, "quiet\nended: 0\nwritten\n");
+    assert!(home.has("x.txt"));
+}
+
+#[tokio::test]
+async fn the_end_of_the_input_refuses_one_question_and_no_more() {
+    let calls = reply![
+        tool("write", json!({ "path": "one.txt", "content": "x" })),
+        tool("ask_user", json!({ "question": "Your name?" })),
+        tool("write", json!({ "path": "two.txt", "content": "x" })),
+    ];
+    let model = ScriptedModel::start([calls, reply![text("done")]]);
+    let home = careful(&model);
+    let mut run = AtTerminal::start(&home, &["run", "ask", "--headless-policy", "queue"]);
+    run.shows(ASKS, 1).await;
+    run.types("\u{4}");
+    run.shows("Your name?", 1).await;
+    run.shows("> ", 1).await;
+    run.types("\u{4}");
+    run.shows(ASKS, 2).await;
+    run.types("y\n");
+    let (status, stdout) = run.ended().await;
+    assert_eq!((status.code(), stdout.as_str()), (Some(0), "done\n"));
+    assert_eq!((home.has("one.txt"), home.has("two.txt")), (false, true));
+    let results = model.request(1).await.tool_results();
+    assert!(results[0].1.contains("denied"), "{results:?}");
+}
+
+#[tokio::test]
 async fn an_answer_typed_twice_answers_one_question() {
     let both = reply![
         tool("write", json!({ "path": "one.txt", "content": "x" })),

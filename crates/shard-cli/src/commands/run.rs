@@ -5,6 +5,7 @@
 
 mod asker;
 mod printer;
+mod terminal;
 
 use std::io::{BufRead, IsTerminal};
 use std::sync::Arc;

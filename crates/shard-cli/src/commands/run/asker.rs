@@ -1,13 +1,8 @@
 //! Puts questions to the person at the terminal.
 
 use std::collections::VecDeque;
-use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::os::fd::AsFd;
 use std::sync::Arc;
 
-use anyhow::Context;
-use rustix::termios::{QueueSelector, tcflush};
 use serde_json::{Value, json};
 use shard_core::agent::AgentHandle;
 use shard_core::gate::visible;
@@ -18,41 +13,22 @@ use shard_types::{ChoiceIntent, RequestId};
 use tokio::sync::mpsc;
 
 use super::printer::Question;
-
-/// Lines that were typed and not taken yet.
-const LINES: usize = 4;
+use super::terminal::Terminal;
 
 /// Asks one question after another, and sends the answers to the agent.
 pub(super) struct Asker {
     agent: AgentHandle,
     screen: Arc<Outbox>,
-    terminal: File,
-    lines: mpsc::Receiver<String>,
+    terminal: Terminal,
     open: VecDeque<Question>,
 }
 
 impl Asker {
-    /// Reads answers from the terminal itself, whatever stdin is.
     pub(super) fn new(agent: AgentHandle, screen: Arc<Outbox>) -> anyhow::Result<Self> {
-        let terminal =
-            File::open("/dev/tty").context("cannot open the terminal to ask questions on")?;
-        let (sender, lines) = mpsc::channel(LINES);
-        let reader = BufReader::new(terminal.try_clone().context("cannot read the terminal")?);
-        std::thread::Builder::new()
-            .name("terminal".to_owned())
-            .spawn(move || {
-                for line in reader.lines() {
-                    let Ok(line) = line else { return };
-                    if sender.blocking_send(line).is_err() {
-                        return;
-                    }
-                }
-            })?;
         Ok(Self {
             agent,
             screen,
-            terminal,
-            lines,
+            terminal: Terminal::open()?,
             open: VecDeque::new(),
         })
     }
@@ -60,15 +36,13 @@ impl Asker {
     pub(super) async fn run(mut self, mut questions: mpsc::Receiver<Question>) {
         loop {
             tokio::select! {
+                biased; // a question that is closed takes no answer
                 question = questions.recv() => match question {
                     Some(Question::Closed(id)) => self.close(&id),
                     Some(question) => self.add(question),
                     None => return,
                 },
-                line = self.lines.recv() => match line {
-                    Some(line) => self.answer(line.trim()).await,
-                    None => return, // the terminal is gone; the timeout answers
-                },
+                line = self.terminal.line(), if !self.open.is_empty() => self.answer(line).await,
             }
         }
     }
@@ -101,8 +75,7 @@ impl Asker {
             Question::Dialog(request) => dialog_text(request),
             Question::Closed(_) => return,
         };
-        _ = tcflush(self.terminal.as_fd(), QueueSelector::IFlush);
-        while self.lines.try_recv().is_ok() {}
+        self.terminal.forget();
         self.show(text);
     }
 
@@ -110,18 +83,33 @@ impl Asker {
         _ = self.screen.push(text);
     }
 
-    async fn answer(&mut self, line: &str) {
-        let command = match self.open.front() {
-            Some(Question::Permission(request)) => permission_answer(request, line),
-            Some(Question::Dialog(request)) => dialog_answer(request, line),
-            _ => return,
+    /// Answers with a line, or at the end of the input with a refusal.
+    async fn answer(&mut self, line: Option<String>) {
+        let line = line.as_deref().map(str::trim);
+        let Some(question) = self.open.front() else {
+            return;
+        };
+        let command = match (question, line) {
+            (Question::Permission(request), Some(line)) => permission_answer(request, line),
+            (Question::Permission(request), None) => Some(permission_refusal(request)),
+            (Question::Dialog(request), Some(line)) => dialog_answer(request, line),
+            (Question::Dialog(request), None) => Some(dialog_response(request, Value::Null)),
+            (Question::Closed(_), _) => None,
         };
         let Some((kind, body)) = command else {
             self.show("Please pick one of the answers above: ".to_owned());
             return;
         };
+        if line.is_none() {
+            self.show("\n".to_owned()); // no line end was typed
+        }
+        let answered = id(question).cloned();
         if let Some(Ok(command)) = AgentCommand::parse(kind, &body.to_string()) {
             _ = self.agent.request(command).await;
+        }
+        // Whatever came of it, the question is over: that it is closed may still be on its way.
+        if let Some(answered) = answered {
+            self.close(&answered);
         }
     }
 }
@@ -171,14 +159,24 @@ fn permission_answer(request: &PermissionRequest, line: &str) -> Option<(&'stati
             || intent == Some(choice.intent)
     });
     let (_, choice) = picked?;
-    Some((
-        "permission_response",
-        json!({
-            "request_id": request.request_id,
-            "choice_id": choice.id,
-            "source": "terminal",
-        }),
-    ))
+    Some(permission_response(request, "choice_id", &choice.id))
+}
+
+fn permission_refusal(request: &PermissionRequest) -> (&'static str, Value) {
+    let mut choices = request.choices.iter();
+    match choices.find(|choice| choice.intent == ChoiceIntent::Deny) {
+        Some(choice) => permission_response(request, "choice_id", &choice.id),
+        None => permission_response(request, "decision", "deny"),
+    }
+}
+
+fn permission_response(
+    request: &PermissionRequest,
+    key: &str,
+    answer: &str,
+) -> (&'static str, Value) {
+    let body = json!({ "request_id": request.request_id, key: answer, "source": "terminal" });
+    ("permission_response", body)
 }
 
 fn dialog_text(request: &UiRequest) -> String {
@@ -219,8 +217,10 @@ fn dialog_answer(request: &UiRequest, line: &str) -> Option<(&'static str, Value
         },
         UiKind::Input | UiKind::Editor | UiKind::Notify => json!(line),
     };
-    Some((
-        "ui_response",
-        json!({ "request_id": request.request_id, "value": value, "source": "terminal" }),
-    ))
+    Some(dialog_response(request, value))
+}
+
+fn dialog_response(request: &UiRequest, value: Value) -> (&'static str, Value) {
+    let body = json!({ "request_id": request.request_id, "value": value, "source": "terminal" });
+    ("ui_response", body)
 }
