@@ -406,6 +406,40 @@ fn a_refused_file_is_not_written_another_way() {
 }
 
 #[test]
+fn readers_that_write_are_writers() {
+    let world = World::new();
+    let gate = world.gate(json!([
+        { "action": "deny", "tool": "write", "path": "*.lock" },
+        { "action": "allow", "tool": "*" },
+    ]));
+    for line in [
+        "uniq a b.lock",
+        "xxd -r a b.lock",
+        "yq -i .x=1 b.lock",
+        "awk '{ print > \"b.lock\" }' a",
+        "awk 'BEGIN { system(\"x\") }'",
+        "gawk '{ print | \"x\" }' a",
+        "awk -f x.awk a",
+        "awk \"$X\" a",
+        "gzip b.lock",
+        "zip b.lock a",
+        "less -o b.lock a",
+    ] {
+        assert_eq!(world.word(&gate, &bash(line)), "ask", "{line}");
+    }
+    for line in [
+        "uniq b.lock",
+        "xxd b.lock",
+        "yq .x b.lock",
+        "awk '{ print $1 }' b.lock",
+        "less b.lock",
+        "grep x b.lock",
+    ] {
+        assert_eq!(world.word(&gate, &bash(line)), "allow", "{line}");
+    }
+}
+
+#[test]
 fn outside_of_the_workspace_is_what_a_path_really_is() {
     let world = World::new();
     let gate = world.gate(json!([]));
