@@ -158,6 +158,7 @@ impl Look<'_> {
             };
             self.operand(word, reads.min(most), writes.min(most));
         }
+        self.reach.unclear_reads |= name == "git" && git_prints(arguments);
         if searches_here(name, arguments) {
             self.reach.touched.push(Touched {
                 path: self.cwd.to_owned(),
@@ -280,6 +281,39 @@ fn sometimes_writes(name: &str, arguments: &[Word]) -> bool {
         "file" => option(&['C'], "--compile"),
         "diff" | "sdiff" => option(&['o'], "--output"),
         _ => false,
+    }
+}
+
+/// Whether git may show what files hold, of this state or of an older one: whatever is not known
+/// to show names at most.
+fn git_prints(arguments: &[Word]) -> bool {
+    let Some(command) = arguments.first().and_then(Word::text) else {
+        return true;
+    };
+    let any = |test: fn(&str) -> bool| {
+        let mut texts = arguments[1..].iter().map(Word::text);
+        texts.any(|text| text.is_none_or(|text| test(&text)))
+    };
+    match command.as_str() {
+        "status" | "commit" => any(|text| text.starts_with("-v") || text == "--verbose"),
+        "log" | "stash" => any(|text| {
+            let short = text.starts_with('-') && !text.starts_with("--");
+            short && text.contains(['p', 'u', 'L', 'c', 'W', 'U', 'm'])
+                || [
+                    "--p", "--u", "--c", "--dd", "--w", "--rem", "--bin", "--full", "--func",
+                ]
+                .iter()
+                .any(|option| text.starts_with(option))
+                || matches!(text, "show" | "-" | "--ext-diff" | "--inter-hunk-context")
+        }),
+        "add" => {
+            any(|text| text.starts_with("-p") || text.starts_with("-i") || text.starts_with("--p"))
+        }
+        "push" | "fetch" | "pull" | "branch" | "tag" | "remote" | "rev-parse" | "init"
+        | "clone" | "ls-files" | "switch" | "merge" | "rebase" | "worktree" | "rev-list"
+        | "describe" | "mv" | "rm" | "reset" | "--version" | "version" | "cherry-pick"
+        | "merge-base" | "symbolic-ref" | "shortlog" | "check-ignore" | "gc" | "clean" => false,
+        _ => true,
     }
 }
 
