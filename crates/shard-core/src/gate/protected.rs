@@ -44,7 +44,7 @@ impl Protected {
         let part = real.strip_prefix(cwd).unwrap_or(real);
         self.is_own(real, cwd) || in_shard_folder(part) || in_git_folder(real) || {
             let git = linked_git_folders(cwd);
-            git.iter().any(|folder| {
+            git.iter().chain(&led_to_by_links(cwd)).any(|folder| {
                 real.strip_prefix(folder)
                     .is_ok_and(|rest| guarded_by_git(&names(rest)))
             })
@@ -114,6 +114,13 @@ fn linked_git_folders(cwd: &Path) -> Vec<PathBuf> {
     };
     let common = named(&own, "commondir", "");
     std::iter::once(own).chain(common).collect()
+}
+
+/// Where `.git` leads when it is a symbolic link to a folder.
+fn led_to_by_links(cwd: &Path) -> Vec<PathBuf> {
+    let own = cwd.ancestors().map(|folder| folder.join(".git"));
+    let links = own.filter(|git| git.is_symlink() && git.is_dir());
+    links.filter_map(|git| git.canonicalize().ok()).collect()
 }
 
 #[cfg(test)]
@@ -189,6 +196,24 @@ mod tests {
         std::fs::remove_file(root.join(".git")).unwrap();
         std::os::unix::fs::symlink("/dev/zero", root.join(".git")).unwrap();
         assert!(!guard.covers(&root.join("x"), &root));
+    }
+
+    #[test]
+    fn a_git_folder_behind_a_symbolic_link_is_protected() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        std::fs::create_dir_all(root.join("store/hooks")).unwrap();
+        std::fs::create_dir_all(root.join("sub")).unwrap();
+        std::os::unix::fs::symlink("store", root.join(".git")).unwrap();
+        let guard = Protected::new(Path::new("/c"), Path::new("/s"));
+        for cwd in [root.clone(), root.join("sub")] {
+            assert!(guard.covers(&root.join("store/hooks/pre-commit"), &cwd));
+            assert!(guard.covers(&root.join("store/config"), &cwd));
+            assert!(!guard.covers(&root.join("store/objects/x"), &cwd));
+            assert!(!guard.covers(&root.join("sub/hooks/x"), &cwd));
+        }
+        let real = crate::paths::resolve(&root, ".git/hooks/x").unwrap();
+        assert!(guard.covers(&real, &root));
     }
 
     #[test]

@@ -133,13 +133,22 @@ impl Look<'_> {
             Role::Wraps | Role::Perhaps => Match::Perhaps,
         };
         let (known_reader, known_writer) = (READERS.contains(&name), WRITERS.contains(&name));
+        if may_run_code(name, &command.words[1..]) {
+            self.reach.unclear_reads = true;
+            self.reach.unclear_writes = true;
+        }
         let known = known_reader || known_writer;
         let level = |is_one: bool| match (is_one, known) {
             (true, _) => cap,
             (false, true) => Match::No,
             (false, false) => Match::Perhaps,
         };
-        let (reads, writes) = (level(known_reader), level(known_writer));
+        let reads = level(known_reader);
+        let writes = if sometimes_writes(name, &command.words[1..]) {
+            level(known_writer).max(Match::Perhaps)
+        } else {
+            level(known_writer)
+        };
         let arguments = &command.words[1..];
         let pattern = pattern_operand(name, arguments);
         for (at, word) in arguments.iter().enumerate() {
@@ -150,6 +159,7 @@ impl Look<'_> {
             };
             self.operand(word, reads.min(most), writes.min(most));
         }
+        self.reach.unclear_reads |= name == "git" && git_prints(arguments);
         if searches_here(name, arguments) {
             self.reach.touched.push(Touched {
                 path: self.cwd.to_owned(),
@@ -234,6 +244,80 @@ fn pattern_operand(name: &str, arguments: &[Word]) -> Option<usize> {
         .position(|word| !word.prefix().starts_with('-'))
 }
 
+/// Whether a script of its own language may write files that no word names, or run programs.
+fn may_run_code(name: &str, arguments: &[Word]) -> bool {
+    let script = |word: &Word, marks: &[&str]| {
+        word.text()
+            .is_none_or(|text| marks.iter().any(|mark| text.contains(mark)))
+    };
+    match name {
+        "awk" | "gawk" | "mawk" | "nawk" => {
+            let marks = [">", "|", "system", "getline", "@", "-f", "-i", "-E", "--"];
+            arguments.iter().any(|word| script(word, &marks))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a program that mostly reads may write one of its operands here.
+fn sometimes_writes(name: &str, arguments: &[Word]) -> bool {
+    let operand = |word: &&Word| !word.prefix().starts_with('-') || word.prefix() == "-";
+    let option = |letters: &[char], long: &str| {
+        arguments.iter().any(|word| {
+            let option = word.prefix();
+            word.text().is_none() && option.is_empty()
+                || !long.is_empty() && option.starts_with(long)
+                || option.starts_with('-') && !option.starts_with("--") && option.contains(letters)
+        })
+    };
+    match name {
+        // The second operand is the output; an option's value may look like the first.
+        "uniq" | "xxd" => arguments.iter().filter(operand).count() > 1,
+        "yq" => option(&['i', 's'], "--inplace") || option(&[], "--split-exp"),
+        "zip" | "gzip" | "bzip2" | "xz" | "zstd" | "cpio" | "scp" => true,
+        "less" | "more" => option(&['o', 'O'], "--log-file") || option(&['k'], "--LOG-FILE"),
+        "view" => arguments
+            .iter()
+            .any(|word| word.prefix().starts_with(['-', '+'])),
+        "file" => option(&['C'], "--compile"),
+        "diff" | "sdiff" => option(&['o'], "--output"),
+        _ => false,
+    }
+}
+
+/// Whether git may show what files hold, of this state or of an older one: whatever is not known
+/// to show names at most.
+fn git_prints(arguments: &[Word]) -> bool {
+    let Some(command) = arguments.first().and_then(Word::text) else {
+        return true;
+    };
+    let any = |test: fn(&str) -> bool| {
+        let mut texts = arguments[1..].iter().map(Word::text);
+        texts.any(|text| text.is_none_or(|text| test(&text)))
+    };
+    match command.as_str() {
+        "status" | "commit" => any(|text| text.starts_with("-v") || text == "--verbose"),
+        "log" | "stash" => any(|text| {
+            let short = text.starts_with('-') && !text.starts_with("--");
+            short && text.contains(['p', 'u', 'L', 'c', 'W', 'U', 'm'])
+                || [
+                    "--p", "--u", "--c", "--dd", "--w", "--rem", "--bin", "--full", "--func",
+                ]
+                .iter()
+                .any(|option| text.starts_with(option))
+                || matches!(text, "show" | "-" | "--ext-diff" | "--inter-hunk-context")
+        }),
+        "add" => {
+            any(|text| text.starts_with("-p") || text.starts_with("-i") || text.starts_with("--p"))
+        }
+        "push" | "fetch" | "pull" | "branch" | "tag" | "remote" | "rev-parse" | "init"
+        | "clone" | "ls-files" | "switch" | "merge" | "rebase" | "worktree" | "rev-list"
+        | "describe" | "mv" | "rm" | "reset" | "--version" | "version" | "cherry-pick"
+        | "merge-base" | "symbolic-ref" | "shortlog" | "check-ignore" | "gc" | "clean" => false,
+        _ => true,
+    }
+}
+
 /// Whether it looks through the agent's folder without being told so.
 fn searches_here(name: &str, arguments: &[Word]) -> bool {
     let recursive = |word: &Word| {
@@ -281,7 +365,7 @@ const READERS: [&str; 68] = [
 /// Programs that change what their operands name.
 const WRITERS: [&str; 22] = [
     "tee", "touch", "rm", "rmdir", "mkdir", "mv", "cp", "ln", "install", "truncate", "chmod",
-    "chown", "dd", "sed", "rsync", "shred", "unlink", "split", "patch", "sort", "tar", "gawk",
+    "chown", "dd", "sed", "rsync", "shred", "unlink", "split", "patch", "sort", "tar", "csplit",
 ];
 
 /// Programs that run what they are given as code.

