@@ -59,16 +59,20 @@ pub(crate) fn say_part(text: &str) {
     _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// Prints a command's output.
+/// Prints a command's output. A reader that has seen enough is no failure.
 ///
 /// # Errors
-/// When nobody reads it.
+/// When it cannot be written.
 pub(crate) fn print(text: &str) -> std::io::Result<()> {
-    use std::io::Write;
+    use std::io::{ErrorKind, Write};
     let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    if !text.ends_with('\n') {
-        out.write_all(b"\n")?;
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    let written = out
+        .write_all(text.as_bytes())
+        .and_then(|()| out.write_all(end.as_bytes()))
+        .and_then(|()| out.flush());
+    match written {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written,
     }
-    out.flush()
 }

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use serde::Serialize;
 use shard_config::{Config, ProviderConfig, ProviderKind, SandboxMode, resolve_key};
 use shard_core::boot::sessions_folder;
+use shard_core::gate::visible;
 use shard_core::rule_files::{self, RuleSources};
 
 use super::block_on;
@@ -87,7 +88,12 @@ fn show(args: &DoctorArgs, findings: &[Finding]) -> Result<(), Failure> {
             State::Note => "note",
             State::Problem => "BAD ",
         };
-        format!("{mark}  {:<12} {}\n", finding.area, finding.message)
+        // Names of models are a stranger's words.
+        format!(
+            "{mark}  {:<12} {}\n",
+            finding.area,
+            visible(&finding.message)
+        )
     };
     print(&findings.iter().map(line).collect::<String>())?;
     Ok(())
