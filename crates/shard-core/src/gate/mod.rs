@@ -15,6 +15,7 @@ mod protected;
 mod reach;
 mod rules;
 mod shell;
+mod targets;
 mod visible;
 
 #[cfg(test)]
@@ -48,6 +49,8 @@ pub struct GateSettings {
     pub config_dir: PathBuf,
     /// Shard's state folder.
     pub state_home: PathBuf,
+    /// The home folder, as shells know it.
+    pub home: Option<PathBuf>,
     /// Folders outside the workspace that may be read unasked: skills, the agent's own output.
     pub readable: Vec<PathBuf>,
 }
@@ -57,6 +60,7 @@ pub struct Gate {
     rules: RuleSet,
     protected: Protected,
     readable: Vec<PathBuf>,
+    home: Option<PathBuf>,
     /// Judging takes `&self`, and a grant that is used is counted. The lock is held for a look at
     /// the list, or for the writing of one small file when a person answers; never across an
     /// await.
@@ -78,6 +82,7 @@ impl Gate {
             rules,
             protected: Protected::new(&settings.config_dir, &settings.state_home),
             readable: settings.readable.into_iter().map(real).collect(),
+            home: settings.home.map(real),
             ledger: Mutex::new(ledger),
         };
         (gate, diagnostics)
@@ -156,9 +161,11 @@ impl Gate {
         let covers = |real: &Path| self.protected.covers(real, facts.cwd);
         match facts.access {
             Access::Write(_) => facts.paths.iter().any(|fact| covers(&fact.real)),
-            Access::Command(_) => call
-                .reach()
-                .is_some_and(|reach| reach.written().any(covers)),
+            Access::Command(_) => call.reach().is_some_and(|reach| {
+                reach.written().any(covers)
+                    || reach.moved().any(|real| self.protected.lies_below(real))
+                    || reach.may_write_protected(self.protected.own(), self.home.as_deref())
+            }),
             Access::Nothing | Access::Read(_) | Access::Unknown => false,
         }
     }
@@ -202,7 +209,7 @@ fn allowed(kind: AllowedByKind, id: Option<String>, source: Option<String>) -> A
 
 impl PermissionGate for Gate {
     fn check(&self, facts: &CallFacts<'_>) -> Decision {
-        let call = Call::new(facts);
+        let call = Call::new(facts, self.home.as_deref());
         let doubt = match self.rules.refusal(&call) {
             Refusal::Certain(reason) => return Decision::Deny { reason },
             Refusal::Perhaps(doubt) => Some(doubt),

@@ -55,6 +55,7 @@ impl World {
             grants_path: self.root().join("state/sessions/s.grants.json"),
             config_dir: self.root().join("config"),
             state_home: self.root().join("state"),
+            home: Some(self.root()),
             readable: vec![self.root().join("skills")],
         });
         assert_eq!(problems, Vec::<String>::new());
@@ -422,6 +423,61 @@ fn a_refused_file_is_not_written_another_way() {
 }
 
 #[test]
+fn protected_files_are_not_written_by_another_name() {
+    let world = World::new();
+    let gate = world.gate(json!([{ "action": "allow", "tool": "*" }]));
+    for line in [
+        "echo '{}' > ~/config/config.json",
+        "echo '{}' > $HOME/config/config.json",
+        "cp /dev/null ~/config/config.json",
+        "cd ~/config && echo '{}' > config.json",
+        "cd ../config; tee config.json",
+        "cd $X && echo > config.json",
+        "cd .git && echo x >> config",
+        "rm -rf $HOME/config",
+        "rm -rf ~",
+        "mv .. x",
+        "D=.git; echo '[a]' >> $D/config",
+        "echo > $X",
+        "tee -a .g?t/config",
+        "tee -a .git/*",
+        "cp x .git/h*/pre-commit",
+        "> \"$PWD/.git/hooks/x\"",
+        "cp x $PWD/.git/hooks/x",
+        "sed -i s/a/b/ {.git/config,x}",
+        "cp x .[g]it/config",
+        "dd if=x of=$D/pre-commit",
+        "install x ~/config/rules/a.json",
+        "git config core.hooksPath x",
+        "git -C . config a.b c",
+        "git -c core.pager=x config --global a.b c",
+        "git config --unset a.b",
+        "awk '{ print > \".git/config\" }' x",
+    ] {
+        let ask = asked(world.decide(&gate, &bash(line)));
+        assert!(!ask.covered, "{line}");
+    }
+    for line in [
+        "echo x > ~/out/log.txt",
+        "echo x > $X/log.txt",
+        "echo x > \"out-$X.txt\"",
+        "rm -rf *",
+        "rm src/*.rs",
+        "rm -f $PWD/src/x",
+        "cp $X/a.txt src/",
+        "cd src && echo > config",
+        "cd ~/out && touch x.json",
+        "ls $X",
+        "cat ~/config/config.json",
+        "git config --get user.name",
+        "git config -l",
+        "git status",
+    ] {
+        assert_eq!(world.word(&gate, &bash(line)), "allow", "{line}");
+    }
+}
+
+#[test]
 fn readers_that_write_are_writers() {
     let world = World::new();
     let gate = world.gate(json!([
@@ -691,7 +747,9 @@ fn a_deny_that_cannot_be_read_leaves_nothing_unasked() {
         ..layer("u", json!([]))
     }]);
     assert_eq!(problems.len(), 1);
-    let refusal = world.with(&read("x"), &NEUTRAL, |facts| set.refusal(&Call::new(facts)));
+    let refusal = world.with(&read("x"), &NEUTRAL, |facts| {
+        set.refusal(&Call::new(facts, None))
+    });
     assert!(matches!(refusal, Refusal::Perhaps(_)), "{refusal:?}");
 }
 
@@ -866,6 +924,7 @@ fn a_grant_that_cannot_be_stored_is_not_kept() {
         grants_path: world.root().join("state/sessions/s.grants.json"),
         config_dir: world.root().join("config"),
         state_home: world.root().join("state"),
+        home: None,
         readable: Vec::new(),
     });
     let failed = world.with(&bash("ls"), &NEUTRAL, |facts| gate.grant(facts, None));
