@@ -65,9 +65,28 @@ impl Folders<'_> {
     /// Whether a computed word may name one of the protected files.
     pub(super) fn may_be_protected(&self, word: &Word, own: &[PathBuf]) -> bool {
         let patterns = self.patterns(word);
-        let protected = protected(own);
+        // An agent whose folder lies in Shard's works in it as anywhere.
+        let (above, apart): (Vec<&PathBuf>, Vec<&PathBuf>) = own.iter().partition(|folder| {
+            self.bases
+                .first()
+                .is_some_and(|cwd| cwd.starts_with(folder))
+        });
+        let protected = [protected(), protected_own(&apart)].concat();
+        let beyond = protected_own(&above);
+        let at_home = |pattern: &[Token]| {
+            let cwd = self
+                .bases
+                .first()
+                .map(|cwd| cwd.to_string_lossy().to_lowercase());
+            let start = cwd.unwrap_or_default() + "/";
+            let mut start = start.chars().map(Token::Char);
+            let mut given = pattern.iter().copied();
+            start.all(|token| given.next() == Some(token))
+        };
         patterns.iter().any(|pattern| {
-            pattern.len() > MAX_TOKENS || protected.iter().any(|other| meet(pattern, other))
+            pattern.len() > MAX_TOKENS
+                || protected.iter().any(|other| meet(pattern, other))
+                || !at_home(pattern) && beyond.iter().any(|other| meet(pattern, other))
         })
     }
 
@@ -182,15 +201,17 @@ const HOOKS: [&str; 24] = [
     "post-index-change",
 ];
 
-/// Patterns of what is protected: the folders themselves, and the files in them that matter.
-fn protected(own: &[PathBuf]) -> Vec<Vec<Token>> {
-    let pattern = |text: &str| -> Vec<Token> {
-        let token = |c| match c {
-            '\u{1}' => Token::Any,
-            c => Token::Char(c),
-        };
-        text.to_lowercase().chars().map(token).collect()
+fn pattern(text: &str) -> Vec<Token> {
+    let token = |c| match c {
+        '\u{1}' => Token::Any,
+        c => Token::Char(c),
     };
+    text.to_lowercase().chars().map(token).collect()
+}
+
+/// Patterns of what is protected anywhere: the folders themselves, and the files in them that
+/// matter.
+fn protected() -> Vec<Vec<Token>> {
     let mut all = Vec::new();
     // A bare repository may have any name, but only in a folder of that very name it is likely to
     // be the project's own.
@@ -209,11 +230,15 @@ fn protected(own: &[PathBuf]) -> Vec<Vec<Token>> {
             .iter()
             .map(|name| pattern(&format!("\u{1}.git/hooks/{name}"))),
     );
-    let shard = "\u{1}/.shard".to_owned();
-    let own = own
-        .iter()
-        .map(|folder| folder.to_string_lossy().into_owned());
-    for folder in own.chain([shard]) {
+    all.extend(protected_own(&[&PathBuf::from("\u{1}/.shard")]));
+    all
+}
+
+/// The same of Shard's own folders.
+fn protected_own(folders: &[&PathBuf]) -> Vec<Vec<Token>> {
+    let mut all = Vec::new();
+    for folder in folders {
+        let folder = folder.to_string_lossy();
         for below in [
             "",
             "/rules",

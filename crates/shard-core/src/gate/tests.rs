@@ -478,6 +478,21 @@ fn protected_files_are_not_written_by_another_name() {
 }
 
 #[test]
+fn an_agent_in_a_folder_of_shards_works_in_it_as_anywhere() {
+    let world = World::new();
+    let cwd = world.root().join("state/worktrees/a");
+    std::fs::create_dir_all(&cwd).unwrap();
+    let world = World { cwd, ..world };
+    let gate = world.gate(json!([{ "action": "allow", "tool": "*" }]));
+    for line in ["rm src/*.json", "rm *.md", "rm x.json"] {
+        assert_eq!(world.word(&gate, &bash(line)), "allow", "{line}");
+    }
+    for line in ["rm ../../*.json", "rm $X/x.json", "rm ../b/*.json"] {
+        assert_eq!(world.word(&gate, &bash(line)), "ask", "{line}");
+    }
+}
+
+#[test]
 fn readers_that_write_are_writers() {
     let world = World::new();
     let gate = world.gate(json!([
