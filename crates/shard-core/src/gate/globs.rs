@@ -1,6 +1,9 @@
 //! Path globs: `*` stays within a folder, `**` crosses folders.
 
-use std::path::Path;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use globset::{GlobBuilder, GlobMatcher};
 
@@ -64,22 +67,10 @@ impl PathGlob {
 
     /// Whether something below a folder is touched. Looks, as far as it is reasonable; an answer
     /// that would take too long is yes.
-    pub(super) fn touches_below(&self, place: Place<'_>) -> bool {
-        let walk = ignore::WalkBuilder::new(place.real)
-            .standard_filters(false)
-            .follow_links(false)
-            .build();
-        for (nth, entry) in walk.enumerate() {
-            let Ok(entry) = entry else { return true };
-            let there = Place {
-                real: entry.path(),
-                ..place
-            };
-            if nth >= MAX_ENTRIES || self.touches(there) {
-                return true;
-            }
-        }
-        false
+    pub(super) fn touches_below(&self, place: Place<'_>, seen: &Seen) -> bool {
+        let tree = seen.tree(place.real);
+        let touched = |real: &PathBuf| self.touches(Place { real, ..place });
+        !tree.whole || tree.paths.iter().any(touched)
     }
 
     fn fits(&self, text: &str) -> bool {
@@ -88,7 +79,53 @@ impl PathGlob {
     }
 }
 
-/// How many files are looked at before a folder counts as holding what is looked for.
+/// The folders that were walked for one call, so that each is walked once for all rules.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    trees: RefCell<HashMap<PathBuf, Rc<Tree>>>,
+    entries: Cell<usize>,
+}
+
+#[derive(Debug)]
+struct Tree {
+    paths: Vec<PathBuf>,
+    /// Whether these are all.
+    whole: bool,
+}
+
+impl Seen {
+    fn tree(&self, root: &Path) -> Rc<Tree> {
+        if let Some(tree) = self.trees.borrow().get(root) {
+            return Rc::clone(tree);
+        }
+        let tree = Rc::new(self.walk(root));
+        let kept = Rc::clone(&tree);
+        self.trees.borrow_mut().insert(root.to_owned(), kept);
+        tree
+    }
+
+    fn walk(&self, root: &Path) -> Tree {
+        let walk = ignore::WalkBuilder::new(root)
+            .standard_filters(false)
+            .follow_links(false)
+            .build();
+        let mut paths = Vec::new();
+        for entry in walk {
+            let room = self.entries.get() < MAX_ENTRIES;
+            let (Ok(entry), true) = (entry, room) else {
+                return Tree {
+                    paths,
+                    whole: false,
+                };
+            };
+            self.entries.set(self.entries.get() + 1);
+            paths.push(entry.into_path());
+        }
+        Tree { paths, whole: true }
+    }
+}
+
+/// How many files are looked at for a call before a folder counts as holding what is looked for.
 const MAX_ENTRIES: usize = 20_000;
 
 fn below(folder: &str, name: &str) -> String {

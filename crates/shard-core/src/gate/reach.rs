@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::globs::{PathGlob, Place};
+use super::globs::{PathGlob, Place, Seen};
 use super::pattern::Match;
 use super::shell::{Analysis, Role, Simple, Word};
 use super::targets::Folders;
@@ -85,7 +85,7 @@ impl Reach {
     }
 
     /// Whether the line uses what a rule is about.
-    pub(super) fn touches(&self, glob: &PathGlob, uses: Uses, cwd: &Path) -> Match {
+    pub(super) fn touches(&self, glob: &PathGlob, uses: Uses, cwd: &Path, seen: &Seen) -> Match {
         let mut best = Match::No;
         if (uses.reads && self.unclear_reads) || (uses.writes && self.unclear_writes) {
             best = Match::Perhaps;
@@ -107,7 +107,8 @@ impl Reach {
             }
             if glob.touches(place) {
                 best = how;
-            } else if best == Match::No && touched.path.is_dir() && glob.touches_below(place) {
+            } else if best == Match::No && touched.path.is_dir() && glob.touches_below(place, seen)
+            {
                 best = Match::Perhaps;
             }
         }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use shard_contracts::{Access, CallFacts};
 use shard_types::{Rule, RuleAction};
 
-use super::globs::{PathGlob, Place};
+use super::globs::{PathGlob, Place, Seen};
 use super::pattern::{Match, covers, touches};
 use super::reach::{Reach, Uses};
 use super::shell::{Analysis, Role, Simple, analyze};
@@ -56,6 +56,7 @@ pub(super) struct Call<'a> {
     pub(super) line: Option<Analysis>,
     home: Option<&'a std::path::Path>,
     reach: OnceCell<Option<Reach>>,
+    seen: Seen,
 }
 
 impl<'a> Call<'a> {
@@ -70,6 +71,7 @@ impl<'a> Call<'a> {
             line,
             home,
             reach: OnceCell::new(),
+            seen: Seen::default(),
         }
     }
 
@@ -224,7 +226,7 @@ impl RuleSet {
             .iter()
             .find(|compiled| match compiled.rule.action {
                 RuleAction::Allow => compiled.allows(call.facts, item),
-                RuleAction::Ask => asks == Asks::Count && compiled.asks(call.facts, item),
+                RuleAction::Ask => asks == Asks::Count && compiled.asks(call, item),
                 RuleAction::Deny => false,
             })
     }
@@ -293,7 +295,8 @@ impl Compiled {
         }
     }
 
-    fn asks(&self, facts: &CallFacts<'_>, item: &Item<'_>) -> bool {
+    fn asks(&self, call: &Call<'_>, item: &Item<'_>) -> bool {
+        let facts = call.facts;
         let meant = facts.tool != ASK_USER || self.rule.tool == ASK_USER;
         let by_path =
             matches!(facts.access, Access::Write(_)) && self.path.is_some() && self.names_writing();
@@ -308,7 +311,9 @@ impl Compiled {
             (Some(_), _, Item::Whole { unreadable }) => *unreadable,
             (None, Some(glob), Item::Place(place)) => {
                 glob.touches(*place)
-                    || reads_below(facts) && place.real.is_dir() && glob.touches_below(*place)
+                    || reads_below(facts)
+                        && place.real.is_dir()
+                        && glob.touches_below(*place, &call.seen)
             }
             _ => false,
         }
@@ -339,7 +344,7 @@ impl Compiled {
                     () if glob.touches(place) => Match::Yes,
                     () if reads_below(facts)
                         && place.real.is_dir()
-                        && glob.touches_below(place) =>
+                        && glob.touches_below(place, &call.seen) =>
                     {
                         Match::Perhaps
                     }
@@ -358,7 +363,9 @@ impl Compiled {
                     writes: direct || writes,
                 };
                 let reach = call.reach();
-                reach.map_or(Match::Perhaps, |reach| reach.touches(glob, uses, facts.cwd))
+                reach.map_or(Match::Perhaps, |reach| {
+                    reach.touches(glob, uses, facts.cwd, &call.seen)
+                })
             }
             Access::Unknown if direct || reads || writes => {
                 let place = |text: &str| glob_touches_text(glob, text, facts);

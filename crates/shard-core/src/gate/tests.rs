@@ -398,6 +398,34 @@ fn a_refused_file_is_not_read_another_way() {
 }
 
 #[test]
+fn a_folder_is_walked_once_for_a_call() {
+    let world = World::new();
+    let rules = json!([
+        { "action": "deny", "tool": "read", "path": "**/*.key" },
+        { "action": "ask", "tool": "grep", "path": "**/*.pem" },
+    ]);
+    let (set, _) = RuleSet::new(vec![layer("user", rules)]);
+    let grep = call("grep", true, Access::Read(vec![".".to_owned()]));
+    for sample in [grep, bash("grep -r x src ."), bash("rg x")] {
+        world.with(&sample, &NEUTRAL, |facts| {
+            let said = |call: &Call<'_>| (set.refusal(call), set.verdict(call, Asks::Count));
+            let judged = Call::new(facts, None);
+            let before = said(&judged);
+            assert_eq!(before, (Refusal::None, Verdict::None));
+            // Only another walk could come by these.
+            for name in ["src/a.key", "src/b.pem"] {
+                std::fs::write(world.cwd.join(name), "").unwrap();
+            }
+            assert_eq!(said(&judged), before);
+            assert_ne!(said(&Call::new(facts, None)).0, Refusal::None);
+            for name in ["src/a.key", "src/b.pem"] {
+                std::fs::remove_file(world.cwd.join(name)).unwrap();
+            }
+        });
+    }
+}
+
+#[test]
 fn a_refused_file_is_not_written_another_way() {
     let world = World::new();
     let writes = |tool, path: &str| call(tool, false, Access::Write(vec![path.to_owned()]));
