@@ -161,6 +161,7 @@ impl Gate {
         let covers = |real: &Path| self.protected.covers(real, facts.cwd);
         match facts.access {
             Access::Write(_) => facts.paths.iter().any(|fact| covers(&fact.real)),
+            Access::Command(line) if self.speaks_of_protected(call, line) => true,
             Access::Command(_) => call.reach().is_some_and(|reach| {
                 reach.written().any(covers)
                     || reach.moved().any(|real| self.protected.lies_below(real))
@@ -168,6 +169,23 @@ impl Gate {
             }),
             Access::Nothing | Access::Read(_) | Access::Unknown => false,
         }
+    }
+
+    /// Whether a line that is not understood speaks of what is protected.
+    fn speaks_of_protected(&self, call: &Call<'_>, line: &str) -> bool {
+        if !call.line.as_ref().is_some_and(|line| line.unparsable) {
+            return false;
+        }
+        let line = line.to_lowercase();
+        let own = self.protected.own().iter().any(|folder| {
+            // However the home folder is spelled.
+            let home = self.home.as_deref();
+            let below = home.and_then(|home| folder.strip_prefix(home).ok());
+            let name = below.unwrap_or(folder).to_string_lossy().to_lowercase();
+            !name.is_empty() && !call.facts.cwd.starts_with(folder) && line.contains(&name)
+        });
+        let named = [".git/hooks", ".git/config", ".shard/", "hookspath"];
+        own || named.iter().any(|name| line.contains(name))
     }
 
     fn question(&self, call: &Call<'_>, why: Option<String>, stop: Stop) -> Ask {

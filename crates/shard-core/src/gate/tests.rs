@@ -481,6 +481,9 @@ fn protected_files_are_not_written_by_another_name() {
         "git -c core.pager=x config --global a.b c",
         "git config --unset a.b",
         "awk '{ print > \".git/config\" }' x",
+        "bash -c \"echo > .git/hooks/$X\"",
+        "eval \"echo $X > ~/config/config.json\"",
+        "cat <<A <<B > .shard/rules/x\nA\nB\n",
     ] {
         let ask = asked(world.decide(&gate, &bash(line)));
         assert!(!ask.covered, "{line}");
