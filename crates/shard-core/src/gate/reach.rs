@@ -205,6 +205,9 @@ impl Look<'_> {
             }
         }
         self.reach.unclear_reads |= name == "git" && git_prints(arguments);
+        if matches!(name, "cp" | "mv" | "ln" | "install" | "rsync") {
+            self.put_into(arguments);
+        }
         if searches_here(name, arguments) {
             self.reach.touched.push(Touched {
                 path: self.cwd.to_owned(),
@@ -279,6 +282,31 @@ impl Look<'_> {
         }
         if relative && self.anywhere && writes > Match::No {
             self.reach.computed.push(Word::below_a_hole(text));
+        }
+    }
+
+    /// Notes what a copy is called in the folder that it goes to.
+    fn put_into(&mut self, arguments: &[Word]) {
+        let folders = Folders {
+            bases: &self.bases,
+            home: self.home,
+        };
+        let named = |word: &Word| word.text().map(|text| vec![text]).or(folders.known(word));
+        let Some((Some(into), sources)) = arguments
+            .split_last()
+            .map(|(last, rest)| (named(last), rest))
+        else {
+            return;
+        };
+        let sources = sources.iter().filter_map(Word::text).take(MAX_TOUCHED);
+        let names: Vec<String> = sources
+            .filter_map(|text| Some(Path::new(&text).file_name()?.to_str()?.to_owned()))
+            .collect();
+        for (folder, name) in into
+            .iter()
+            .flat_map(|folder| names.iter().map(move |name| (folder, name)))
+        {
+            self.note(&format!("{folder}/{name}"), Match::No, Match::Perhaps);
         }
     }
 
