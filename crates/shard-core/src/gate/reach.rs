@@ -250,6 +250,9 @@ impl Look<'_> {
         if self.reach.touched.len() > MAX_TOUCHED || text.len() > MAX_WORD {
             self.reach.unclear_reads = true;
             self.reach.unclear_writes = true;
+            if writes > Match::No {
+                self.reach.computed.push(Word::hole());
+            }
             return;
         }
         for value in values(&text) {

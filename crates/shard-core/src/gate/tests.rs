@@ -464,6 +464,8 @@ fn protected_files_are_not_written_by_another_name() {
         "cd .git && echo x >> config",
         "rm -rf $HOME/config",
         "rm -rf ~",
+        &format!("touch {} .git/config", "a ".repeat(600)),
+        &format!("touch {}.git/config", "./".repeat(3000)),
         "cp -r config ~/",
         "cp -r config ..",
         "mv x/state \"$HOME\"",
