@@ -284,6 +284,11 @@ impl Boot {
             grants_path,
             config_dir: self.config_dir().to_owned(),
             state_home: self.state_home.clone(),
+            home: self
+                .environment
+                .iter()
+                .find(|(name, _)| name == "HOME")
+                .map(|(_, home)| PathBuf::from(home)),
             readable: vec![output_dir.to_owned()],
         });
         diagnostics.extend(problems);

@@ -15,6 +15,7 @@ mod protected;
 mod reach;
 mod rules;
 mod shell;
+mod targets;
 mod visible;
 
 #[cfg(test)]
@@ -48,6 +49,8 @@ pub struct GateSettings {
     pub config_dir: PathBuf,
     /// Shard's state folder.
     pub state_home: PathBuf,
+    /// The home folder, as shells know it.
+    pub home: Option<PathBuf>,
     /// Folders outside the workspace that may be read unasked: skills, the agent's own output.
     pub readable: Vec<PathBuf>,
 }
@@ -57,6 +60,7 @@ pub struct Gate {
     rules: RuleSet,
     protected: Protected,
     readable: Vec<PathBuf>,
+    home: Option<PathBuf>,
     /// Judging takes `&self`, and a grant that is used is counted. The lock is held for a look at
     /// the list, or for the writing of one small file when a person answers; never across an
     /// await.
@@ -78,6 +82,7 @@ impl Gate {
             rules,
             protected: Protected::new(&settings.config_dir, &settings.state_home),
             readable: settings.readable.into_iter().map(real).collect(),
+            home: settings.home.map(real),
             ledger: Mutex::new(ledger),
         };
         (gate, diagnostics)
@@ -156,11 +161,31 @@ impl Gate {
         let covers = |real: &Path| self.protected.covers(real, facts.cwd);
         match facts.access {
             Access::Write(_) => facts.paths.iter().any(|fact| covers(&fact.real)),
-            Access::Command(_) => call
-                .reach()
-                .is_some_and(|reach| reach.written().any(covers)),
+            Access::Command(line) if self.speaks_of_protected(call, line) => true,
+            Access::Command(_) => call.reach().is_some_and(|reach| {
+                reach.written().any(covers)
+                    || reach.moved().any(|real| self.protected.lies_below(real))
+                    || reach.may_write_protected(self.protected.own(), self.home.as_deref())
+            }),
             Access::Nothing | Access::Read(_) | Access::Unknown => false,
         }
+    }
+
+    /// Whether a line that is not understood speaks of what is protected.
+    fn speaks_of_protected(&self, call: &Call<'_>, line: &str) -> bool {
+        if !call.line.as_ref().is_some_and(|line| line.unparsable) {
+            return false;
+        }
+        let line = line.to_lowercase();
+        let own = self.protected.own().iter().any(|folder| {
+            // However the home folder is spelled.
+            let home = self.home.as_deref();
+            let below = home.and_then(|home| folder.strip_prefix(home).ok());
+            let name = below.unwrap_or(folder).to_string_lossy().to_lowercase();
+            !name.is_empty() && !call.facts.cwd.starts_with(folder) && line.contains(&name)
+        });
+        let named = [".git/hooks", ".git/config", ".shard/", "hookspath"];
+        own || named.iter().any(|name| line.contains(name))
     }
 
     fn question(&self, call: &Call<'_>, why: Option<String>, stop: Stop) -> Ask {
@@ -202,7 +227,7 @@ fn allowed(kind: AllowedByKind, id: Option<String>, source: Option<String>) -> A
 
 impl PermissionGate for Gate {
     fn check(&self, facts: &CallFacts<'_>) -> Decision {
-        let call = Call::new(facts);
+        let call = Call::new(facts, self.home.as_deref());
         let doubt = match self.rules.refusal(&call) {
             Refusal::Certain(reason) => return Decision::Deny { reason },
             Refusal::Perhaps(doubt) => Some(doubt),

@@ -24,6 +24,11 @@ impl Protected {
         }
     }
 
+    /// Shard's own folders.
+    pub(super) fn own(&self) -> &[PathBuf] {
+        &self.own
+    }
+
     /// Whether a path lies in Shard's own folders. An agent whose folder lies there, as a managed
     /// worktree does, works in it as anywhere.
     pub(super) fn is_own(&self, real: &Path, cwd: &Path) -> bool {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::globs::{PathGlob, Place, Seen};
 use super::pattern::Match;
 use super::shell::{Analysis, Role, Simple, Word};
+use super::targets::Folders;
 
 /// What a line does with files.
 #[derive(Debug, Default)]
@@ -17,6 +18,14 @@ pub(super) struct Reach {
     unclear_reads: bool,
     /// It may write files that its words do not name.
     unclear_writes: bool,
+    /// Where relative paths may start.
+    bases: Vec<PathBuf>,
+    /// Computed words that are written.
+    computed: Vec<Word>,
+    /// Folders that are removed or moved, with all that lies below.
+    moved: Vec<PathBuf>,
+    /// It writes git's configuration.
+    sets_git: bool,
 }
 
 #[derive(Debug)]
@@ -37,7 +46,7 @@ pub(super) struct Uses {
 
 impl Reach {
     /// Looks at the words of a line that runs in `cwd`.
-    pub(super) fn of(line: &Analysis, cwd: &Path) -> Self {
+    pub(super) fn of(line: &Analysis, cwd: &Path, home: Option<&Path>) -> Self {
         let mut reach = Self {
             unclear_reads: line.unparsable,
             unclear_writes: line.unparsable,
@@ -52,8 +61,14 @@ impl Reach {
         } else {
             Match::Yes
         };
+        let (bases, anywhere) = bases(line, cwd, home);
+        reach.bases.clone_from(&bases);
         let mut look = Look {
             cwd,
+            bases,
+            anywhere,
+            home,
+            sets: line.assigns,
             sure,
             reach: &mut reach,
         };
@@ -100,6 +115,21 @@ impl Reach {
         best
     }
 
+    /// Folders that it takes away with all that lies below.
+    pub(super) fn moved(&self) -> impl Iterator<Item = &Path> {
+        self.moved.iter().map(PathBuf::as_path)
+    }
+
+    /// Whether what it computes may lead to a protected file.
+    pub(super) fn may_write_protected(&self, own: &[PathBuf], home: Option<&Path>) -> bool {
+        let folders = Folders {
+            bases: &self.bases,
+            home,
+        };
+        let leads_there = |word: &Word| folders.may_be_protected(word, own);
+        self.sets_git || self.computed.iter().any(leads_there)
+    }
+
     /// Paths that it writes or may write.
     pub(super) fn written(&self) -> impl Iterator<Item = &Path> {
         let writes = |touched: &&Touched| touched.writes > Match::No;
@@ -112,6 +142,13 @@ impl Reach {
 
 struct Look<'a> {
     cwd: &'a Path,
+    /// Where relative paths may start.
+    bases: Vec<PathBuf>,
+    /// It goes to a folder that is computed.
+    anywhere: bool,
+    home: Option<&'a Path>,
+    /// It sets variables, so that none is what it was.
+    sets: bool,
     /// How sure a relative path is: after a `cd` it may be another.
     sure: Match,
     reach: &'a mut Reach,
@@ -138,6 +175,9 @@ impl Look<'_> {
             self.reach.unclear_writes = true;
         }
         let known = known_reader || known_writer;
+        if name == "git" {
+            self.reach.sets_git |= sets_git(&command.words[1..]);
+        }
         let level = |is_one: bool| match (is_one, known) {
             (true, _) => cap,
             (false, true) => Match::No,
@@ -146,6 +186,8 @@ impl Look<'_> {
         let reads = level(known_reader);
         let writes = if sometimes_writes(name, &command.words[1..]) {
             level(known_writer).max(Match::Perhaps)
+        } else if may_run_code(name, &command.words[1..]) {
+            Match::Perhaps
         } else {
             level(known_writer)
         };
@@ -158,8 +200,14 @@ impl Look<'_> {
                 Match::Yes
             };
             self.operand(word, reads.min(most), writes.min(most));
+            if matches!(name, "rm" | "mv" | "rmdir" | "chmod" | "chown" | "rsync") {
+                self.moves(word);
+            }
         }
         self.reach.unclear_reads |= name == "git" && git_prints(arguments);
+        if matches!(name, "cp" | "mv" | "ln" | "install" | "rsync") {
+            self.put_into(arguments);
+        }
         if searches_here(name, arguments) {
             self.reach.touched.push(Touched {
                 path: self.cwd.to_owned(),
@@ -183,11 +231,28 @@ impl Look<'_> {
             // What an unknown program is given, nobody can list; a known one uses it.
             self.reach.unclear_reads |= reads == Match::Yes;
             self.reach.unclear_writes |= writes == Match::Yes;
+            let folders = Folders {
+                bases: &self.bases,
+                home: self.home,
+            };
+            let known = folders.known(word);
+            let certain = known.is_some() && !(self.sets || self.anywhere);
+            for path in known.into_iter().flatten() {
+                self.note(&path, reads, writes);
+            }
+            // An option in front of a computed word is no part of its path.
+            if !certain && writes == Match::Yes {
+                self.reach.computed.push(word.clone());
+                self.reach.computed.extend(word.after_equals());
+            }
             return;
         };
         if self.reach.touched.len() > MAX_TOUCHED || text.len() > MAX_WORD {
             self.reach.unclear_reads = true;
             self.reach.unclear_writes = true;
+            if writes > Match::No {
+                self.reach.computed.push(Word::hole());
+            }
             return;
         }
         for value in values(&text) {
@@ -208,12 +273,148 @@ impl Look<'_> {
         } else {
             self.sure
         };
-        let path = crate::paths::resolve(self.cwd, text).unwrap_or_else(|_| self.cwd.join(text));
-        self.reach.touched.push(Touched {
-            path,
-            reads: reads.min(sure),
-            writes: writes.min(sure),
-        });
+        let relative = !text.starts_with('/');
+        let bases = if relative { self.bases.len() } else { 1 };
+        for base in &self.bases[..bases] {
+            let path = crate::paths::resolve(base, text).unwrap_or_else(|_| base.join(text));
+            self.reach.touched.push(Touched {
+                path,
+                reads: reads.min(sure),
+                writes: writes.min(sure),
+            });
+        }
+        if relative && self.anywhere && writes > Match::No {
+            self.reach.computed.push(Word::below_a_hole(text));
+        }
+    }
+
+    /// Notes what a copy is called in the folder that it goes to.
+    fn put_into(&mut self, arguments: &[Word]) {
+        let folders = Folders {
+            bases: &self.bases,
+            home: self.home,
+        };
+        let named = |word: &Word| word.text().map(|text| vec![text]).or(folders.known(word));
+        let Some((Some(into), sources)) = arguments
+            .split_last()
+            .map(|(last, rest)| (named(last), rest))
+        else {
+            return;
+        };
+        let sources = sources.iter().filter_map(Word::text).take(MAX_TOUCHED);
+        let names: Vec<String> = sources
+            .filter_map(|text| Some(Path::new(&text).file_name()?.to_str()?.to_owned()))
+            .collect();
+        for (folder, name) in into
+            .iter()
+            .flat_map(|folder| names.iter().map(move |name| (folder, name)))
+        {
+            self.note(&format!("{folder}/{name}"), Match::No, Match::Perhaps);
+        }
+    }
+
+    /// Notes a folder that is taken away.
+    fn moves(&mut self, word: &Word) {
+        let folders = Folders {
+            bases: &self.bases,
+            home: self.home,
+        };
+        let named = word.text().map(|text| vec![text]).or(folders.known(word));
+        for text in named
+            .into_iter()
+            .flatten()
+            .filter(|text| !text.starts_with('-'))
+        {
+            for base in &self.bases {
+                self.reach.moved.extend(crate::paths::resolve(base, &text));
+            }
+        }
+    }
+}
+
+/// Where the commands of a line may run, and whether some may run anywhere.
+fn bases(line: &Analysis, cwd: &Path, home: Option<&Path>) -> (Vec<PathBuf>, bool) {
+    let (mut bases, mut anywhere) = (vec![cwd.to_owned()], false);
+    for command in &line.commands {
+        let name = command.name().unwrap_or_default();
+        if !matches!(name.as_str(), "cd" | "pushd") {
+            continue;
+        }
+        let target = command.words[1..]
+            .iter()
+            .find(|word| !word.prefix().starts_with('-'));
+        let folders = Folders {
+            bases: &bases,
+            home,
+        };
+        let targets = match target {
+            None if command.words.len() > 1 => continue,
+            None => home.map(|home| vec![home.to_string_lossy().into_owned()]),
+            Some(word) => word
+                .text()
+                .map(|text| vec![text])
+                .or_else(|| folders.known(word).filter(|_| !line.assigns)),
+        };
+        let Some(targets) = targets else {
+            anywhere = true;
+            continue;
+        };
+        for base in bases.clone() {
+            for target in &targets {
+                let path = crate::paths::resolve(&base, target);
+                let path = path.unwrap_or_else(|_| base.join(target));
+                if !bases.contains(&path) {
+                    bases.push(path);
+                }
+            }
+        }
+        if bases.len() > MAX_BASES {
+            return (bases, true);
+        }
+    }
+    (bases, anywhere)
+}
+
+const MAX_BASES: usize = 16;
+
+/// Whether git's configuration is written: `git config` with anything that does not only show.
+fn sets_git(arguments: &[Word]) -> bool {
+    let texts: Vec<Option<String>> = arguments.iter().map(Word::text).collect();
+    let mut at = 0;
+    // Options of git itself come first.
+    let command = loop {
+        match texts.get(at).map(Option::as_deref) {
+            None => return false,
+            Some(Some("-C" | "-c" | "--git-dir" | "--work-tree" | "--namespace")) => at += 2,
+            Some(Some(text)) if text.starts_with('-') => at += 1,
+            Some(Some(text)) => break text,
+            Some(None) => return false,
+        }
+    };
+    let rest = &texts[at + 1..];
+    let shows = |text: &Option<String>| {
+        text.as_deref().is_some_and(|text| {
+            matches!(
+                text,
+                "--get"
+                    | "--get-all"
+                    | "--get-regexp"
+                    | "--get-urlmatch"
+                    | "--get-color"
+                    | "-l"
+                    | "--list"
+                    | "get"
+                    | "list"
+            )
+        })
+    };
+    command == "config" && !rest.iter().take(2).any(shows) && {
+        let operands = rest
+            .iter()
+            .filter(|text| text.as_deref().is_none_or(|text| !text.starts_with('-')));
+        // With a name alone it shows the value.
+        let options = rest.len() - operands.clone().count();
+        operands.count() != 1 || options > 0
     }
 }
 

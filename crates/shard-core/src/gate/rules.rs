@@ -54,13 +54,14 @@ pub(super) struct Call<'a> {
     pub(super) facts: &'a CallFacts<'a>,
     /// Its shell line, read.
     pub(super) line: Option<Analysis>,
+    home: Option<&'a std::path::Path>,
     reach: OnceCell<Option<Reach>>,
     seen: Seen,
 }
 
 impl<'a> Call<'a> {
     /// Reads the shell line, if there is one.
-    pub(super) fn new(facts: &'a CallFacts<'a>) -> Self {
+    pub(super) fn new(facts: &'a CallFacts<'a>, home: Option<&'a std::path::Path>) -> Self {
         let line = match facts.access {
             Access::Command(line) => Some(analyze(line)),
             _ => None,
@@ -68,6 +69,7 @@ impl<'a> Call<'a> {
         Self {
             facts,
             line,
+            home,
             reach: OnceCell::new(),
             seen: Seen::default(),
         }
@@ -78,7 +80,7 @@ impl<'a> Call<'a> {
         let look = || {
             self.line
                 .as_ref()
-                .map(|line| Reach::of(line, self.facts.cwd))
+                .map(|line| Reach::of(line, self.facts.cwd, self.home))
         };
         self.reach.get_or_init(look).as_ref()
     }

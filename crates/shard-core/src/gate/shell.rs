@@ -24,7 +24,7 @@ mod wrap;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use word::{Piece, Word};
+pub(crate) use word::{Hole, Piece, Word};
 pub(crate) use wrap::program;
 
 /// Longest line that is looked at. Longer ones are data more than commands.

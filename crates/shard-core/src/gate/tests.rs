@@ -55,6 +55,7 @@ impl World {
             grants_path: self.root().join("state/sessions/s.grants.json"),
             config_dir: self.root().join("config"),
             state_home: self.root().join("state"),
+            home: Some(self.root()),
             readable: vec![self.root().join("skills")],
         });
         assert_eq!(problems, Vec::<String>::new());
@@ -408,7 +409,7 @@ fn a_folder_is_walked_once_for_a_call() {
     for sample in [grep, bash("grep -r x src ."), bash("rg x")] {
         world.with(&sample, &NEUTRAL, |facts| {
             let said = |call: &Call<'_>| (set.refusal(call), set.verdict(call, Asks::Count));
-            let judged = Call::new(facts);
+            let judged = Call::new(facts, None);
             let before = said(&judged);
             assert_eq!(before, (Refusal::None, Verdict::None));
             // Only another walk could come by these.
@@ -416,7 +417,7 @@ fn a_folder_is_walked_once_for_a_call() {
                 std::fs::write(world.cwd.join(name), "").unwrap();
             }
             assert_eq!(said(&judged), before);
-            assert_ne!(said(&Call::new(facts)).0, Refusal::None);
+            assert_ne!(said(&Call::new(facts, None)).0, Refusal::None);
             for name in ["src/a.key", "src/b.pem"] {
                 std::fs::remove_file(world.cwd.join(name)).unwrap();
             }
@@ -447,6 +448,84 @@ fn a_refused_file_is_not_written_another_way() {
         { "action": "allow", "tool": "*" },
     ]));
     assert_eq!(world.word(&whole, &writes("edit", "a.rs")), "allow");
+}
+
+#[test]
+fn protected_files_are_not_written_by_another_name() {
+    let world = World::new();
+    let gate = world.gate(json!([{ "action": "allow", "tool": "*" }]));
+    for line in [
+        "echo '{}' > ~/config/config.json",
+        "echo '{}' > $HOME/config/config.json",
+        "cp /dev/null ~/config/config.json",
+        "cd ~/config && echo '{}' > config.json",
+        "cd ../config; tee config.json",
+        "cd $X && echo > config.json",
+        "cd .git && echo x >> config",
+        "rm -rf $HOME/config",
+        "rm -rf ~",
+        &format!("touch {} .git/config", "a ".repeat(600)),
+        &format!("touch {}.git/config", "./".repeat(3000)),
+        "cp -r config ~/",
+        "cp -r config ..",
+        "mv x/state \"$HOME\"",
+        "mv .. x",
+        "D=.git; echo '[a]' >> $D/config",
+        "echo > $X",
+        "tee -a .g?t/config",
+        "tee -a .git/*",
+        "cp x .git/h*/pre-commit",
+        "> \"$PWD/.git/hooks/x\"",
+        "cp x $PWD/.git/hooks/x",
+        "sed -i s/a/b/ {.git/config,x}",
+        "cp x .[g]it/config",
+        "dd if=x of=$D/pre-commit",
+        "install x ~/config/rules/a.json",
+        "git config core.hooksPath x",
+        "git -C . config a.b c",
+        "git -c core.pager=x config --global a.b c",
+        "git config --unset a.b",
+        "awk '{ print > \".git/config\" }' x",
+        "bash -c \"echo > .git/hooks/$X\"",
+        "eval \"echo $X > ~/config/config.json\"",
+        "cat <<A <<B > .shard/rules/x\nA\nB\n",
+    ] {
+        let ask = asked(world.decide(&gate, &bash(line)));
+        assert!(!ask.covered, "{line}");
+    }
+    for line in [
+        "echo x > ~/out/log.txt",
+        "echo x > $X/log.txt",
+        "echo x > \"out-$X.txt\"",
+        "rm -rf *",
+        "rm src/*.rs",
+        "rm -f $PWD/src/x",
+        "cp $X/a.txt src/",
+        "cd src && echo > config",
+        "cd ~/out && touch x.json",
+        "ls $X",
+        "cat ~/config/config.json",
+        "git config --get user.name",
+        "git config -l",
+        "git status",
+    ] {
+        assert_eq!(world.word(&gate, &bash(line)), "allow", "{line}");
+    }
+}
+
+#[test]
+fn an_agent_in_a_folder_of_shards_works_in_it_as_anywhere() {
+    let world = World::new();
+    let cwd = world.root().join("state/worktrees/a");
+    std::fs::create_dir_all(&cwd).unwrap();
+    let world = World { cwd, ..world };
+    let gate = world.gate(json!([{ "action": "allow", "tool": "*" }]));
+    for line in ["rm src/*.json", "rm *.md", "rm x.json"] {
+        assert_eq!(world.word(&gate, &bash(line)), "allow", "{line}");
+    }
+    for line in ["rm ../../*.json", "rm $X/x.json", "rm ../b/*.json"] {
+        assert_eq!(world.word(&gate, &bash(line)), "ask", "{line}");
+    }
 }
 
 #[test]
@@ -719,7 +798,9 @@ fn a_deny_that_cannot_be_read_leaves_nothing_unasked() {
         ..layer("u", json!([]))
     }]);
     assert_eq!(problems.len(), 1);
-    let refusal = world.with(&read("x"), &NEUTRAL, |facts| set.refusal(&Call::new(facts)));
+    let refusal = world.with(&read("x"), &NEUTRAL, |facts| {
+        set.refusal(&Call::new(facts, None))
+    });
     assert!(matches!(refusal, Refusal::Perhaps(_)), "{refusal:?}");
 }
 
@@ -894,6 +975,7 @@ fn a_grant_that_cannot_be_stored_is_not_kept() {
         grants_path: world.root().join("state/sessions/s.grants.json"),
         config_dir: world.root().join("config"),
         state_home: world.root().join("state"),
+        home: None,
         readable: Vec::new(),
     });
     let failed = world.with(&bash("ls"), &NEUTRAL, |facts| gate.grant(facts, None));

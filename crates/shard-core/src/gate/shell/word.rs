@@ -55,9 +55,35 @@ impl Word {
         }
     }
 
+    /// A path below a folder of which nothing is known.
+    pub(crate) fn below_a_hole(path: &str) -> Self {
+        Self {
+            pieces: vec![Piece::Hole, Piece::Text(format!("/{path}"))],
+            holes: vec![Hole::Words],
+        }
+    }
+
+    /// What follows `of=` or `--option=`, if there is such a start.
+    pub(crate) fn after_equals(&self) -> Option<Self> {
+        let (_, value) = self.prefix().split_once('=')?;
+        let text = (!value.is_empty()).then(|| Piece::Text(value.to_owned()));
+        Some(Self {
+            pieces: text
+                .into_iter()
+                .chain(self.pieces[1..].iter().cloned())
+                .collect(),
+            holes: self.holes.clone(),
+        })
+    }
+
     /// Its parts. An empty word has one empty text.
     pub(crate) fn pieces(&self) -> &[Piece] {
         &self.pieces
+    }
+
+    /// What its holes stand for, in their order.
+    pub(crate) fn holes(&self) -> &[Hole] {
+        &self.holes
     }
 
     /// Whether bash may make several words, or none, of it.
