@@ -10,6 +10,8 @@ use crate::tools::regular_file::read_text;
 pub(super) struct Protected {
     /// Shard's own folders, links resolved.
     own: Vec<PathBuf>,
+    /// Where managed worktrees are: the one part of the state that agents work in.
+    worktrees: PathBuf,
 }
 
 impl Protected {
@@ -19,8 +21,10 @@ impl Protected {
             crate::paths::resolve(Path::new("/"), &path.to_string_lossy())
                 .unwrap_or_else(|_| path.to_owned())
         };
+        let state_home = real(state_home);
         Self {
-            own: vec![real(config_dir), real(state_home)],
+            worktrees: state_home.join("worktrees"),
+            own: vec![real(config_dir), state_home],
         }
     }
 
@@ -29,13 +33,12 @@ impl Protected {
         &self.own
     }
 
-    /// Whether a path lies in Shard's own folders. An agent whose folder lies there, as a managed
-    /// worktree does, works in it as anywhere.
+    /// Whether a path lies in Shard's own folders. An agent in a managed worktree works in it as
+    /// anywhere; one that was started elsewhere in there does not.
     pub(super) fn is_own(&self, real: &Path, cwd: &Path) -> bool {
-        let inside = |folder: &PathBuf| {
-            real.starts_with(folder) && !(cwd.starts_with(folder) && real.starts_with(cwd))
-        };
-        self.own.iter().any(inside)
+        let at_work =
+            cwd.starts_with(&self.worktrees) && cwd != self.worktrees && real.starts_with(cwd);
+        !at_work && self.own.iter().any(|folder| real.starts_with(folder))
     }
 
     /// Whether one of Shard's own folders is this one or lies below it.

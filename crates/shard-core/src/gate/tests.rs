@@ -529,6 +529,21 @@ fn an_agent_in_a_folder_of_shards_works_in_it_as_anywhere() {
 }
 
 #[test]
+fn an_agent_that_was_started_among_shards_own_files_still_asks() {
+    for (place, file) in [("config", "config.json"), ("state", "rules/a.json")] {
+        let world = World::new();
+        let cwd = world.root().join(place);
+        std::fs::create_dir_all(cwd.join("rules")).unwrap();
+        std::fs::write(cwd.join(file), "{}").unwrap();
+        let world = World { cwd, ..world };
+        let gate = world.gate(json!([{ "action": "allow", "tool": "*" }]));
+        assert_eq!(world.word(&gate, &write(file)), "ask", "{file}");
+        let gate = world.gate(json!([]));
+        assert_eq!(world.word(&gate, &read(file)), "ask", "{file}");
+    }
+}
+
+#[test]
 fn readers_that_write_are_writers() {
     let world = World::new();
     let gate = world.gate(json!([

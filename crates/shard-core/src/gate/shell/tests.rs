@@ -196,7 +196,6 @@ fn redirections_onto_files_are_seen_and_nothing_is_nothing() {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "one table")]
 fn wrappers_show_what_they_run() {
     check(&[
         ("timeout 5 rm f", "~timeout_5_rm_f / rm_f"),
