@@ -17,7 +17,7 @@ use std::process::Child;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, WaitOptions, getpid, getsid, kill_process, waitpid};
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid};
 use tokio::time::sleep;
 
 use crate::proc::{self, Process};
@@ -143,7 +143,8 @@ fn is_stray(child: &Process, reaper: Option<Pid>) -> bool {
     if reaper.is_some_and(|reaper| child.session == reaper.as_raw_nonzero().get()) {
         return true;
     }
-    let ours = getsid(None).is_ok_and(|session| child.session == session.as_raw_nonzero().get());
+    // From /proc like the child's: 0 where the session's leader is outside of our pid namespace.
+    let ours = Process::read(getpid()).is_some_and(|this| child.session == this.session);
     !ours && child.has_no_new_privs() && rustix::thread::no_new_privs() == Ok(false)
 }
 
