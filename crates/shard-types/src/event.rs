@@ -64,6 +64,12 @@ pub struct Sync {
     /// Which generation of the process this is; only on daemon connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime_epoch: Option<u64>,
+    /// The active model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelDescriptor>,
+    /// What the session has used so far; `context_tokens` is the last call's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
     /// The conversation as the model sees it.
     pub live_window: LiveWindow,
     /// Questions that are open; not sent again as events.

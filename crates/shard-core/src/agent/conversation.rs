@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use shard_types::event::LiveWindow;
-use shard_types::{ContentBlock, EntryBody, Message, Role, SessionEntry};
+use shard_types::{ContentBlock, EntryBody, Message, Role, SessionEntry, Usage};
 
 use crate::history;
 
@@ -18,6 +18,8 @@ pub(super) struct Conversation {
     /// Calls of the last message of the model that have no result yet, in order.
     open_calls: Vec<String>,
     started: HashSet<String>,
+    /// Of all provider calls.
+    usage: Option<Usage>,
 }
 
 impl Conversation {
@@ -25,6 +27,9 @@ impl Conversation {
     pub(super) fn add(&mut self, entry: SessionEntry) {
         match &entry.body {
             EntryBody::Message(message) if message.role == Role::Assistant => {
+                if let Some(usage) = &message.usage {
+                    self.usage.get_or_insert_default().add(usage);
+                }
                 let ids = message.content.iter().filter_map(|block| match block {
                     ContentBlock::ToolCall { id, .. } => Some(id.clone()),
                     _ => None,
@@ -62,6 +67,11 @@ impl Conversation {
     /// Whether a call of this id was ever made.
     pub(super) fn knows_call(&self, id: &str) -> bool {
         self.call_ids.contains(id)
+    }
+
+    /// What the provider calls took whose answers are kept.
+    pub(super) fn usage(&self) -> Option<Usage> {
+        self.usage.clone()
     }
 
     /// The history for a provider.

@@ -335,6 +335,8 @@ impl AgentSession {
             mode: self.mode.name().to_owned(),
             capabilities: Some(capabilities()),
             runtime_epoch: None,
+            model: Some(self.model.descriptor()),
+            usage: self.conversation.usage(),
             live_window: self.conversation.window(draft),
             pending_requests: self.asks.shown(),
             queue: self.queue.shown(),

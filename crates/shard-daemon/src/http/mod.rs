@@ -1,0 +1,1 @@
+//! The daemon's listener: a thin layer over [`crate::security`].

@@ -1,0 +1,1 @@
+//! Who may talk to the daemon over the network: setup tokens, enrollment, cookies, tickets.
