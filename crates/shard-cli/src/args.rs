@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
-use shard_types::{HeadlessPolicy, SessionId};
+use shard_types::{AgentId, HeadlessPolicy, SessionId};
 
 /// A coding agent that works in your checkout, and asks before it changes things.
 #[derive(Debug, Parser)]
@@ -85,6 +85,11 @@ pub(crate) struct AgentArgs {
     /// What to call the agent in logs.
     #[arg(long)]
     pub(crate) name: Option<String>,
+    /// Serve this agent of the daemon, which started this process and speaks on its stdin.
+    #[arg(long, value_name = "ID", hide = true, conflicts_with_all = [
+        "cwd", "model", "mode", "session", "continue_session", "tools", "headless_policy", "name",
+    ])]
+    pub(crate) agent_id: Option<AgentId>,
 }
 
 #[derive(Debug, clap::Args)]

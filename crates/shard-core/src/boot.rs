@@ -10,7 +10,7 @@ use std::time::Duration;
 use shard_config::{Config, ProviderConfig, ProviderKind, expand_home};
 use shard_contracts::{Extension, Mode, Provider, Tool};
 use shard_session::{Header, Loaded, SessionError, SessionFile};
-use shard_types::{Checkpoint, EntryBody, HeadlessPolicy, SessionId, time};
+use shard_types::{Checkpoint, EntryBody, ErrorCode, HeadlessPolicy, SessionId, time};
 
 use crate::agent::{AgentHandle, AgentSession, Channel, Responder, SessionUi, Settings};
 use crate::bundled;
@@ -33,6 +33,13 @@ pub enum SessionChoice {
     Continue,
     /// This one.
     Id(SessionId),
+    /// The one of this file, which is made if it is not there.
+    At {
+        /// The session.
+        id: SessionId,
+        /// Its file.
+        path: PathBuf,
+    },
 }
 
 /// What an agent is started with.
@@ -53,6 +60,8 @@ pub struct Boot {
     pub environment: Vec<(OsString, OsString)>,
     /// The session.
     pub session: SessionChoice,
+    /// Where standing permissions are kept; beside the session's file if left out.
+    pub grants_path: Option<PathBuf>,
     /// `provider/model`, over what the session and the configuration say.
     pub model: Option<String>,
     /// The mode, over what the session says.
@@ -124,6 +133,18 @@ pub enum BootError {
     },
 }
 
+impl BootError {
+    /// The code on the wire.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Cwd { .. } => ErrorCode::InvalidRequest,
+            Self::Session(error) => error.code(),
+            Self::Model(_) | Self::Tool { .. } | Self::Mode { .. } => ErrorCode::NotFound,
+        }
+    }
+}
+
 /// The folder of sessions that no daemon looks after.
 #[must_use]
 pub fn sessions_folder(state_home: &Path) -> PathBuf {
@@ -136,18 +157,15 @@ impl Boot {
     /// # Errors
     /// [`BootError`], with nothing left behind.
     pub async fn assemble(self) -> Result<Booted, BootError> {
-        let folder = sessions_folder(&self.state_home);
-        let found = self.find_session(&folder)?;
+        let found = self.find_session()?;
         let cwd = self.working_folder(found.loaded.as_ref())?;
         let session_id = found.session_id.clone();
-        let output_dir = folder.join(format!("{session_id}.output"));
+        let output_dir = found.path.with_extension("output");
+        let grants_path = self.grants_path.clone();
+        let grants_path = grants_path.unwrap_or_else(|| found.path.with_extension("grants.json"));
         let (channel, bus) = (Channel::default(), Arc::new(Bus::default()));
         let handle = channel.handle.clone();
-        let (gate, mut diagnostics) = self.gate(
-            &cwd,
-            folder.join(format!("{session_id}.grants.json")),
-            &output_dir,
-        );
+        let (gate, mut diagnostics) = self.gate(&cwd, grants_path, &output_dir);
         let mut host = ExtensionHost::new(Arc::clone(&bus), Arc::new(SessionUi::new(&handle)));
         host.install(&bundled::Tools(self.builtin_tools())).await;
         host.install(&bundled::Modes).await;
@@ -190,7 +208,7 @@ impl Boot {
             cwd: cwd.clone(),
         };
         let chosen = self.note_choices(found.loaded.as_ref(), &model, &mut diagnostics);
-        let (mut file, loaded) = found.open(&folder, &cwd)?;
+        let (mut file, loaded) = found.open(&cwd)?;
         for checkpoint in chosen {
             file.append(EntryBody::Checkpoint(checkpoint))?;
         }
@@ -237,24 +255,28 @@ impl Boot {
         self.config_path.parent().unwrap_or(Path::new("/"))
     }
 
-    fn find_session(&self, folder: &Path) -> Result<Found, BootError> {
+    fn find_session(&self) -> Result<Found, BootError> {
+        let folder = sessions_folder(&self.state_home);
         let path = match &self.session {
             SessionChoice::New => {
-                return Ok(Found {
-                    session_id: SessionId::generate(),
-                    loaded: None,
-                    file: None,
-                });
+                let id = SessionId::generate();
+                let path = folder.join(format!("{id}.jsonl"));
+                return Ok(Found::new(id, path));
             }
-            SessionChoice::Id(id) => shard_session::by_id(folder, id)?,
+            SessionChoice::At { id, path } if !path.exists() => {
+                return Ok(Found::new(id.clone(), path.clone()));
+            }
+            SessionChoice::At { path, .. } => path.clone(),
+            SessionChoice::Id(id) => shard_session::by_id(&folder, id)?,
             SessionChoice::Continue => {
                 let cwd = canonical(self.cwd.as_ref().unwrap_or(&self.current_dir))?;
-                shard_session::latest(folder, &cwd)?.path
+                shard_session::latest(&folder, &cwd)?.path
             }
         };
         let (file, loaded) = SessionFile::open(&path)?;
         Ok(Found {
             session_id: loaded.header.session_id.clone(),
+            path,
             loaded: Some(loaded),
             file: Some(file),
         })
@@ -449,27 +471,34 @@ impl Recorded {
 /// The session to work on, before anything was written.
 struct Found {
     session_id: SessionId,
+    path: PathBuf,
     loaded: Option<Loaded>,
     /// The file, of a session that exists.
     file: Option<SessionFile>,
 }
 
 impl Found {
+    /// A session that is yet to be made.
+    fn new(session_id: SessionId, path: PathBuf) -> Self {
+        Self {
+            session_id,
+            path,
+            loaded: None,
+            file: None,
+        }
+    }
+
     /// The file, made now if the session is new.
-    fn open(
-        self,
-        folder: &Path,
-        cwd: &Path,
-    ) -> Result<(SessionFile, Option<Loaded>), SessionError> {
+    fn open(self, cwd: &Path) -> Result<(SessionFile, Option<Loaded>), SessionError> {
         let Self {
             session_id,
+            path,
             loaded,
             file,
         } = self;
         let file = match file {
             Some(file) => file,
             None => {
-                let path = folder.join(format!("{session_id}.jsonl"));
                 let cwd = cwd.to_string_lossy().into_owned();
                 SessionFile::create(
                     &path,

@@ -6,4 +6,8 @@
 //! permission rule; that is what the process does.
 
 pub mod http;
+mod manifest;
 pub mod security;
+mod state_file;
+
+pub use manifest::{MadeBy, Managed, Manifest, ManifestError};

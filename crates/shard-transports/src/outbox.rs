@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use tokio::sync::Notify;
 
 /// Above this a turn waits for its reader, in bytes. Well below the bound, so that answers to
@@ -23,21 +24,25 @@ pub struct OutboxFull {
     limit: usize,
 }
 
-/// A queue of texts, bounded in bytes. Filling it never blocks; a writer empties it from a thread
-/// of its own.
+/// A queue of texts, bounded in bytes. Filling it never blocks; one writer empties it, either a
+/// thread of its own ([`take`](Self::take)) or a task ([`batch`](Self::batch)). Texts are shared,
+/// so that the same one can wait for many peers.
 ///
 /// The lock is held for moments only, by the event loop to append and by the writer to take.
 #[derive(Debug)]
 pub struct Outbox {
     limit: usize,
     state: Mutex<State>,
+    /// For threads; waking one is a call of the system, so it is done only where one sleeps.
     filled: Condvar,
+    /// For a task.
+    arrived: Notify,
     emptied: Notify,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    texts: VecDeque<String>,
+    texts: VecDeque<Bytes>,
     /// Of all texts.
     bytes: usize,
     /// Of those within the bound: what is held against it.
@@ -47,6 +52,10 @@ struct State {
     /// A batch is being written.
     writing: bool,
     closed: bool,
+    /// More waited than the peer may leave unread.
+    overrun: bool,
+    /// Threads that sleep until something changes.
+    sleeping: usize,
 }
 
 impl Outbox {
@@ -58,6 +67,7 @@ impl Outbox {
             limit,
             state: Mutex::default(),
             filled: Condvar::new(),
+            arrived: Notify::new(),
             emptied: Notify::new(),
         }
     }
@@ -70,7 +80,8 @@ impl Outbox {
     ///
     /// # Errors
     /// [`OutboxFull`], and the queue is closed.
-    pub fn push(&self, text: String) -> Result<(), OutboxFull> {
+    pub fn push(&self, text: impl Into<Bytes>) -> Result<(), OutboxFull> {
+        let text = text.into();
         let mut state = self.state();
         if state.closed {
             return Ok(());
@@ -83,8 +94,8 @@ impl Outbox {
         };
         if full {
             state.closed = true;
-            drop(state);
-            self.filled.notify_all();
+            state.overrun = true;
+            self.wake(state);
             self.emptied.notify_waiters();
             return Err(OutboxFull { limit: self.limit });
         }
@@ -95,9 +106,33 @@ impl Outbox {
             state.counted += text.len();
         }
         state.texts.push_back(text);
-        drop(state);
-        self.filled.notify_all();
+        self.wake(state);
         Ok(())
+    }
+
+    /// Tells whoever waits that something has changed.
+    fn wake(&self, state: MutexGuard<'_, State>) {
+        let sleeping = state.sleeping > 0;
+        drop(state);
+        if sleeping {
+            self.filled.notify_all();
+        }
+        self.arrived.notify_one();
+    }
+
+    fn sleep<'a>(
+        &self,
+        mut state: MutexGuard<'a, State>,
+        at_most: Duration,
+    ) -> MutexGuard<'a, State> {
+        state.sleeping += 1;
+        let mut state = self
+            .filled
+            .wait_timeout(state, at_most)
+            .unwrap_or_else(PoisonError::into_inner)
+            .0;
+        state.sleeping -= 1;
+        state
     }
 
     /// Resolves once little waits, or nothing will be written any more.
@@ -118,44 +153,68 @@ impl Outbox {
     pub(crate) fn take(&self) -> Option<Vec<u8>> {
         let mut state = self.state();
         state.writing = false;
-        self.filled.notify_all(); // whoever waits for the end of writing
+        if state.sleeping > 0 {
+            self.filled.notify_all(); // whoever waits for the end of writing
+        }
         while state.texts.is_empty() {
             if state.closed {
                 return None;
             }
-            state = self
-                .filled
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
+            state = self.sleep(state, Duration::MAX);
         }
-        let mut batch = Vec::new();
-        while let Some(text) = state
-            .texts
-            .pop_front_if(|text| batch.is_empty() || batch.len() + text.len() <= BATCH)
-        {
-            if text.len() > self.limit {
-                state.large -= 1;
-            } else {
-                state.counted -= text.len();
-            }
-            batch.extend_from_slice(text.as_bytes());
-        }
-        state.bytes -= batch.len();
+        let batch = state.pop_batch(self.limit).concat();
         state.writing = true;
         drop(state);
         self.emptied.notify_waiters();
         Some(batch)
     }
 
-    /// Nothing can be written any more: what waits is dropped.
-    pub(crate) fn give_up(&self) {
+    /// Takes the next texts to write, waiting for them; `None` at the end. For one task only.
+    /// Cancel safe.
+    pub async fn batch(&self) -> Option<Vec<Bytes>> {
+        loop {
+            let arrived = self.arrived.notified();
+            {
+                let mut state = self.state();
+                if !state.texts.is_empty() {
+                    let batch = state.pop_batch(self.limit);
+                    drop(state);
+                    self.emptied.notify_waiters();
+                    return Some(batch);
+                }
+                if state.closed {
+                    return None;
+                }
+            }
+            arrived.await;
+        }
+    }
+
+    /// Whether it was closed because the peer was too slow.
+    #[must_use]
+    pub fn is_overrun(&self) -> bool {
+        self.state().overrun
+    }
+
+    /// Takes nothing more; what waits may still be written.
+    pub fn close(&self) {
         let mut state = self.state();
+        state.closed = true;
+        self.wake(state);
+        self.emptied.notify_waiters();
+    }
+
+    /// Nothing can be written any more: what waits is dropped.
+    pub fn give_up(&self) {
+        let mut state = self.state();
+        let (overrun, sleeping) = (state.overrun, state.sleeping);
         *state = State {
             closed: true,
+            overrun,
+            sleeping,
             ..State::default()
         };
-        drop(state);
-        self.filled.notify_all();
+        self.wake(state);
         self.emptied.notify_waiters();
     }
 
@@ -182,19 +241,35 @@ impl Outbox {
     /// Takes nothing more, and waits until everything is written, at most as long as given.
     pub fn finish(&self, patience: Duration) {
         let deadline = Instant::now() + patience;
+        self.close();
         let mut state = self.state();
-        state.closed = true;
-        self.filled.notify_all();
         while !state.texts.is_empty() || state.writing {
             let Some(left) = deadline.checked_duration_since(Instant::now()) else {
                 return;
             };
-            state = self
-                .filled
-                .wait_timeout(state, left)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
+            state = self.sleep(state, left);
         }
+    }
+}
+
+impl State {
+    /// The oldest texts, up to a batch; at least one if there is any.
+    fn pop_batch(&mut self, limit: usize) -> Vec<Bytes> {
+        let (mut batch, mut bytes) = (Vec::new(), 0);
+        while let Some(text) = self
+            .texts
+            .pop_front_if(|text| bytes == 0 || bytes + text.len() <= BATCH)
+        {
+            if text.len() > limit {
+                self.large -= 1;
+            } else {
+                self.counted -= text.len();
+            }
+            bytes += text.len();
+            batch.push(text);
+        }
+        self.bytes -= bytes;
+        batch
     }
 }
 

@@ -48,12 +48,6 @@ impl AgentOptions {
         };
         Boot {
             cwd: self.cwd.map(|cwd| places.current_dir.join(cwd)),
-            current_dir: places.current_dir,
-            config,
-            config_path: places.config,
-            state_home: places.state_home,
-            home: places.home,
-            environment: places.environment,
             session,
             model: self.model,
             mode: self.mode,
@@ -62,8 +56,31 @@ impl AgentOptions {
             trust_project: self.trust_project,
             agents_md: !self.no_agents_md,
             responder,
-            extensions: Vec::new(),
+            ..boot(places, config)
         }
+    }
+}
+
+/// What an agent is started with when nothing is asked for.
+fn boot(places: Places, config: Config) -> Boot {
+    Boot {
+        cwd: None,
+        current_dir: places.current_dir,
+        config,
+        config_path: places.config,
+        state_home: places.state_home,
+        home: places.home,
+        environment: places.environment,
+        session: SessionChoice::New,
+        grants_path: None,
+        model: None,
+        mode: None,
+        tools: None,
+        headless_policy: None,
+        trust_project: false,
+        agents_md: true,
+        responder: Responder::Nobody,
+        extensions: Vec::new(),
     }
 }
 

@@ -221,6 +221,7 @@ mod tests {
             home: None,
             environment: Vec::new(),
             session: SessionChoice::New,
+            grants_path: None,
             model: None,
             mode: None,
             tools: None,

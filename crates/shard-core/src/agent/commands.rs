@@ -16,6 +16,7 @@ use super::asks::PendingKind;
 use super::handle::{Answer, AnsweredBy, Reply, Wish};
 use super::queue::{Accepted, KeyUse};
 use super::session::AgentSession;
+use super::settings::Responder;
 use crate::catalog::Selection;
 
 pub(super) type Outcome = Result<Value, ErrorBody>;
@@ -395,13 +396,24 @@ impl AgentSession {
                 source: source.clone(),
             });
             self.update_status();
+            let by = self.answered_by(source);
             _ = answer.send(Answer {
                 decision,
                 reason,
-                by: AnsweredBy::Client(source),
+                by,
             });
         }
         data(Answered::default())
+    }
+
+    /// Who answered. A supervisor says truly that nobody was there; others only name themselves.
+    fn answered_by(&self, source: Option<String>) -> AnsweredBy {
+        let supervised = self.settings.responder == Responder::Supervisor;
+        match source.as_deref() {
+            Some("headless") if supervised => AnsweredBy::Headless,
+            Some("timeout") if supervised => AnsweredBy::Timeout,
+            _ => AnsweredBy::Client(source),
+        }
     }
 
     fn answer_dialog(&mut self, response: UiResponse) -> Outcome {

@@ -17,6 +17,9 @@ pub enum Responder {
     Peer,
     /// Nobody: the headless policy applies at once.
     Nobody,
+    /// A daemon, which knows who is there: it decides when the headless policy applies. What that
+    /// would say goes with each request.
+    Supervisor,
 }
 
 /// Everything that an agent is told at its start.

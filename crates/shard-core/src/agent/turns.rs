@@ -1,6 +1,7 @@
 //! What a turn asks of its session.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 use shard_contracts::{Ask, Dialog, ProviderEvent, ProviderRequest};
@@ -356,6 +357,7 @@ impl AgentSession {
             _ => PermissionDecision::Deny,
         };
         let queue = self.settings.headless_policy == HeadlessPolicy::Queue;
+        let supervised = self.settings.responder == Responder::Supervisor;
         if self.turn.as_ref().is_none_or(RunningTurn::is_cancelled) {
             _ = answer.send(Answer {
                 decision: PermissionDecision::Deny,
@@ -382,8 +384,11 @@ impl AgentSession {
             choices: ask.choices,
             headless_decision: None,
         };
-        self.publish(request.clone());
-        let timeout = (!queue).then_some(self.settings.ask_timeout);
+        self.publish(PermissionRequest {
+            headless_decision: (supervised && !queue).then_some(fallback),
+            ..request.clone()
+        });
+        let timeout = self.ask_timeout();
         self.asks.open(
             PendingKind::Permission {
                 request,
@@ -425,9 +430,16 @@ impl AgentSession {
         if notice {
             return;
         }
-        let timeout = (!queue).then_some(self.settings.ask_timeout);
+        let timeout = self.ask_timeout();
         self.asks.open(PendingKind::Ui { request, answer }, timeout);
         self.update_status();
+    }
+
+    /// How long a question waits; a supervisor keeps time itself.
+    fn ask_timeout(&self) -> Option<Duration> {
+        let waits = self.settings.headless_policy == HeadlessPolicy::Queue
+            || self.settings.responder == Responder::Supervisor;
+        (!waits).then_some(self.settings.ask_timeout)
     }
 
     pub(super) fn asks_expired(&mut self) {
