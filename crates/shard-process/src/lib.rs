@@ -19,6 +19,7 @@
 //! killed). All `unsafe` is in `sys`.
 
 mod harden;
+mod peer;
 mod proc;
 mod reaper;
 mod running;
@@ -28,6 +29,7 @@ mod sys;
 mod watch;
 
 pub use harden::harden;
+pub use peer::{Peer, PeerError};
 pub use proc::LeftBehind;
 pub use running::{Background, Exit, Output, Process, Running};
 pub use spawn::{CommandSpec, SpawnError, spawn};

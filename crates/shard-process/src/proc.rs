@@ -6,8 +6,9 @@
 use std::ffi::CStr;
 use std::fmt::{self, Write};
 use std::fs;
+use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use rustix::fs::{Mode, OFlags, RawDir};
 use rustix::io::Errno;
@@ -65,6 +66,20 @@ pub(crate) fn each_child(parent: Pid, visit: &mut dyn FnMut(Pid)) {
     }
 }
 
+/// The number of the process that a descriptor holds; `None` if it has none in this namespace.
+///
+/// # Errors
+/// When the process is gone, or the kernel does not say.
+pub(crate) fn pid_of(pidfd: &OwnedFd) -> io::Result<Option<Pid>> {
+    let info = fs::read_to_string(format!("/proc/self/fdinfo/{}", pidfd.as_raw_fd()))?;
+    let number = info.lines().find_map(|line| line.strip_prefix("Pid:"));
+    match number.and_then(|number| number.trim().parse::<i32>().ok()) {
+        Some(0) => Ok(None),
+        Some(number) if number > 0 => Ok(Pid::from_raw(number)),
+        _ => Err(io::Error::from(io::ErrorKind::NotFound)),
+    }
+}
+
 /// Names the living processes below `root`, those nearest to it first, up to a bound.
 pub(crate) fn descendants(root: Pid) -> Vec<LeftBehind> {
     let mut found = Vec::new();
@@ -89,6 +104,7 @@ pub(crate) struct Process {
     pub(crate) pid: Pid,
     pub(crate) name: String,
     pub(crate) is_zombie: bool,
+    pub(crate) parent: i32,
     pub(crate) session: i32,
 }
 
@@ -101,12 +117,14 @@ impl Process {
         let (_, name) = head.split_once('(')?;
         let mut fields = tail.split_ascii_whitespace();
         let state = fields.next()?;
-        let session = fields.nth(2)?.parse().ok()?;
+        let parent = fields.next()?.parse().ok()?;
+        let session = fields.nth(1)?.parse().ok()?;
         let is_zombie = matches!(state, "Z" | "X");
         Some(Self {
             pid,
             name: name.to_owned(),
             is_zombie,
+            parent,
             session,
         })
     }

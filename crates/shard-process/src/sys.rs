@@ -11,7 +11,7 @@
 use std::ffi::CString;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::ptr;
@@ -318,4 +318,29 @@ fn full_set() -> libc::sigset_t {
 fn empty_set() -> libc::sigset_t {
     // SAFETY: a signal set is a plain array of integers, and all zero is the empty one.
     unsafe { std::mem::zeroed() }
+}
+
+/// The option that gives a descriptor for the process that connected; the same on every platform
+/// that Linux 6.5 runs on but a few that are not supported here.
+const SO_PEERPIDFD: libc::c_int = 77;
+
+/// A descriptor of the process at the other end of a unix socket, as it was when it connected.
+pub(crate) fn peer_pidfd(socket: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    let mut raw: libc::c_int = -1;
+    let mut length = libc::socklen_t::try_from(size_of::<libc::c_int>()).unwrap_or_default();
+    // SAFETY: the value is as long as the length says, and the kernel writes at most that much.
+    let done = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            SO_PEERPIDFD,
+            (&raw mut raw).cast(),
+            &raw mut length,
+        )
+    };
+    if done != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call made this descriptor for us, and nobody else knows of it.
+    Ok(unsafe { OwnedFd::from_raw_fd(raw) })
 }
