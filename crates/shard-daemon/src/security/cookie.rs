@@ -69,7 +69,7 @@ pub fn find_cookie<'a>(
 /// The cookie's value: the principal's id, by which it is looked up before anything costly, and a
 /// secret.
 pub(super) fn compose(principal: &PrincipalId, random: &Secret) -> Secret {
-    Secret::from_text(format!("{principal}.{}", random.expose()))
+    Secret::presented(&format!("{principal}.{}", random.expose()))
 }
 
 /// Whose cookie this claims to be.
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn the_cookie_is_secure_exactly_over_tls() {
-        let value = Secret::from_text("v".to_owned());
+        let value = Secret::presented("v");
         assert_eq!(
             set_cookie(Scheme::Http, 7411, &value),
             "shard_session_7411=v; HttpOnly; SameSite=Strict; Path=/; Max-Age=7776000"

@@ -27,8 +27,10 @@ impl Secret {
         Self(URL_SAFE_NO_PAD.encode(bytes))
     }
 
-    pub(super) fn from_text(text: String) -> Self {
-        Self(text)
+    /// What somebody presents: from here on it is handled as the secret that it may be.
+    #[must_use]
+    pub fn presented(text: &str) -> Self {
+        Self(text.to_owned())
     }
 
     /// The text itself: for an answer to the one who keeps it, for nothing else.
