@@ -164,3 +164,25 @@ async fn a_socket_carries_messages_until_its_browser_logs_out() {
         "its tickets are gone too"
     );
 }
+
+#[tokio::test]
+async fn a_message_beyond_the_limit_reaches_the_one_who_refuses_it_with_an_answer() {
+    let server = Server::start().await;
+    let browser = server.enroll().await;
+    let ticket = server.ticket(&browser).await;
+    let upgrade = server.upgrade(&ticket, &browser.cookie).bytes();
+    let (_, mut socket) = server.send_raw(&upgrade).await;
+    let length = 16 * 1024 * 1024 + 1;
+    // One masked binary frame with a length of eight bytes; the mask is zero.
+    let mut frame = vec![0x82, 0xff];
+    frame.extend((length as u64).to_be_bytes());
+    frame.resize(frame.len() + 4 + length, 0);
+    socket.write_all(&frame).await.unwrap();
+    let mut echoed = vec![1; 10 + length];
+    socket.read_exact(&mut echoed).await.unwrap();
+    assert!(echoed.ends_with(&[0; 1024]));
+    // Of a still larger one not even the beginning is kept.
+    frame[2..10].copy_from_slice(&(24 * 1024 * 1024 + 1_u64).to_be_bytes());
+    socket.write_all(&frame[..14]).await.unwrap();
+    read_to_end(&mut socket).await;
+}
