@@ -1,5 +1,7 @@
 //! What browsers that are in can do, and how they are put out.
 
+use futures_util::FutureExt as _;
+
 use super::*;
 
 #[tokio::test]
@@ -232,4 +234,26 @@ async fn a_browser_is_out_at_once_even_when_that_cannot_be_stored() {
         Err(SecurityError::Store(StoreError::Write { .. }))
     ));
     assert!(is_refused(&world.ticket(&one).await));
+}
+
+#[tokio::test]
+async fn only_two_costly_hashes_are_computed_at_once_also_for_callers_that_went_away() {
+    let mut world = World::new();
+    let one = world.enroll().await;
+    world.restart();
+    let security = world.security.clone();
+    let (release, held) = std::sync::mpsc::channel::<()>();
+    let held = Arc::new(Mutex::new(held));
+    for _ in 0..MAX_COSTLY {
+        let held = Arc::clone(&held);
+        let work = security.costly(move || held.lock().unwrap().recv());
+        // Polled once, which starts the work, and then dropped.
+        assert!(work.now_or_never().is_none());
+    }
+    let mut third = Box::pin(world.ticket(&one));
+    assert!((&mut third).now_or_never().is_none());
+    assert_eq!(security.inner.costly.available_permits(), 0);
+    assert_eq!(security.verifications(), 0, "it waits for its turn");
+    drop(release);
+    assert!(third.await.is_ok());
 }
