@@ -1,0 +1,12 @@
+//! The router behind a real listener, asked with real bytes.
+
+mod assets;
+mod doors;
+mod enrolling;
+mod harness;
+mod lifetimes;
+mod sockets;
+mod wire;
+
+use harness::Server;
+use wire::Ask;

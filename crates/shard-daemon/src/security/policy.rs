@@ -1,0 +1,126 @@
+//! Which `Host` and which `Origin` the daemon listens to.
+//!
+//! Both are compared as they stand, byte for byte. Nothing is normalized: no alternate spelling of
+//! loopback, no suffix, no forwarded value ever becomes a match.
+
+use super::cookie::Scheme;
+
+/// What the daemon is called from outside, and which pages may speak to it.
+#[derive(Debug, Clone)]
+pub struct Policy {
+    port: u16,
+    host: String,
+    own_origin: String,
+    scheme: Scheme,
+    allowed_origins: Vec<String>,
+}
+
+impl Policy {
+    /// The policy of a listener on `127.0.0.1:port`: that host alone, its own origin, and those
+    /// that the configuration names.
+    #[must_use]
+    pub fn loopback(port: u16, allowed_origins: impl IntoIterator<Item = String>) -> Self {
+        // A browser leaves the default port of http out of both headers.
+        let host = match port {
+            80 => "127.0.0.1".to_owned(),
+            port => format!("127.0.0.1:{port}"),
+        };
+        let own_origin = format!("http://{host}");
+        let mut allowed: Vec<String> = vec![own_origin.clone()];
+        // `null` is what every sandboxed frame and local file calls itself: it names nobody.
+        allowed.extend(
+            allowed_origins
+                .into_iter()
+                .filter(|o| o != "null" && o != "*"),
+        );
+        Self {
+            port,
+            host,
+            own_origin,
+            scheme: Scheme::Http,
+            allowed_origins: allowed,
+        }
+    }
+
+    /// Whether this is the one `Host` that is served.
+    #[must_use]
+    pub fn accepts_host(&self, host: &[u8]) -> bool {
+        host == self.host.as_bytes()
+    }
+
+    /// The allowed origin that equals this header value.
+    #[must_use]
+    pub fn accepted_origin(&self, origin: &[u8]) -> Option<&str> {
+        let mut allowed = self.allowed_origins.iter().map(String::as_str);
+        allowed.find(|allowed| allowed.as_bytes() == origin)
+    }
+
+    /// The address to open in a browser, without a slash at its end.
+    #[must_use]
+    pub fn own_origin(&self) -> &str {
+        &self.own_origin
+    }
+
+    /// How requests arrive, as far as the browser is concerned.
+    #[must_use]
+    pub fn scheme(&self) -> Scheme {
+        self.scheme
+    }
+
+    /// The port of the listener.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_exact_host_and_origins_are_accepted() {
+        let dev = "http://localhost:5173".to_owned();
+        let policy = Policy::loopback(7411, [dev.clone(), "null".into(), "*".into()]);
+        assert!(policy.accepts_host(b"127.0.0.1:7411"));
+        for host in [
+            "localhost:7411",
+            "127.0.0.1",
+            "127.0.0.1:7411.evil.example",
+            "127.0.0.2:7411",
+            "[::1]:7411",
+            "127.1:7411",
+            "0.0.0.0:7411",
+            "127.0.0.1:07411",
+            "127.0.0.1:7411.",
+            "",
+        ] {
+            assert!(!policy.accepts_host(host.as_bytes()), "{host}");
+        }
+        for origin in ["http://127.0.0.1:7411", dev.as_str()] {
+            assert_eq!(policy.accepted_origin(origin.as_bytes()), Some(origin));
+        }
+        for origin in [
+            "http://evil.example",
+            "https://127.0.0.1:7411",
+            "http://localhost:7411",
+            "http://127.0.0.1:7411/",
+            "http://127.0.0.1:7411.evil.example",
+            "http://localhost:51730",
+            "HTTP://LOCALHOST:5173",
+            "null",
+            "*",
+            "",
+        ] {
+            assert_eq!(policy.accepted_origin(origin.as_bytes()), None, "{origin}");
+        }
+    }
+
+    #[test]
+    fn the_default_port_is_left_out_as_browsers_do() {
+        let policy = Policy::loopback(80, []);
+        assert!(policy.accepts_host(b"127.0.0.1"));
+        assert!(!policy.accepts_host(b"127.0.0.1:80"));
+        assert_eq!(policy.own_origin(), "http://127.0.0.1");
+    }
+}
