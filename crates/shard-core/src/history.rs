@@ -84,7 +84,7 @@ fn answers(
         _ => None,
     });
     let answer = |id: &String| match results.get(id.as_str()) {
-        Some(details) => result_block(details),
+        Some(details) => details.block(),
         None => ContentBlock::ToolResult {
             tool_call_id: id.clone(),
             content: ToolResultContent::error(NO_RESULT),
@@ -95,19 +95,6 @@ fn answers(
         },
     };
     calls.map(answer).collect()
-}
-
-/// A stored result as a block of a message.
-#[must_use]
-pub(crate) fn result_block(details: &ToolResultDetails) -> ContentBlock {
-    ContentBlock::ToolResult {
-        tool_call_id: details.tool_call_id.clone(),
-        content: details.content.clone(),
-        is_error: Some(details.is_error),
-        exit_code: details.exit_code,
-        duration_ms: details.duration_ms,
-        render: details.render.clone(),
-    }
 }
 
 /// Appends to the history, joining what has the same speaker. A message of the assistant before

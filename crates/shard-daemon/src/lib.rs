@@ -4,10 +4,33 @@
 //! Identity is durable, processes are replaceable: an Agent is a manifest and a session on disk,
 //! and a Runtime is whichever process serves it just now. Nothing here runs a model, a tool or a
 //! permission rule; that is what the process does.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `daemon` | the whole: starts, listens, ends |
+//! | `registry` | which agents exist; `manifest` is their record on disk |
+//! | `agent` | one actor for each agent: clients on one side, its process on the other |
+//! | `runtime` | one process, from its start to the end of everything below it |
+//! | `client` | one actor for each connection, whatever carries it |
+//! | `orchestrator` | commands to the daemon itself |
+//! | `security`, `http` | who may talk to the daemon over the network, and how |
 
+mod agent;
+mod client;
+mod daemon;
+mod home;
 pub mod http;
+mod keys;
 mod manifest;
+mod orchestrator;
+mod registry;
+mod runtime;
 pub mod security;
+mod settings;
 mod state_file;
+mod unix;
 
+pub use daemon::{Running, Stopper, start};
+pub use home::{DaemonFile, StartError};
 pub use manifest::{MadeBy, Managed, Manifest, ManifestError};
+pub use settings::Settings;

@@ -97,6 +97,9 @@ pub struct MadeBy {
     pub request_key: RequestKey,
     /// Digest of what was asked for: the same key for something else is a conflict.
     pub body: String,
+    /// It was told that the agent is there. Before that, the same command tries again.
+    #[serde(default)]
+    pub answered: bool,
 }
 
 /// Why a record cannot be read.

@@ -1,6 +1,9 @@
 //! Telling descendants from strangers.
 
-#![expect(clippy::unwrap_used, reason = "the helpers of a test fail like the test itself")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "the helpers of a test fail like the test itself"
+)]
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::net::{UnixListener, UnixStream};

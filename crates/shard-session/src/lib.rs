@@ -11,8 +11,10 @@ mod error;
 mod file;
 mod load;
 mod locate;
+mod summary;
 
 pub use error::SessionError;
 pub use file::{SessionFile, Syncer};
 pub use load::{Damage, Header, Loaded, load};
 pub use locate::{SessionRef, by_id, latest};
+pub use summary::{Page, Summary, page, summarize};

@@ -8,7 +8,8 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::{
-    ContentBlock, EntryId, Image, RenderDescriptor, Role, SessionId, ToolResultContent, Usage,
+    ContentBlock, EntryId, Image, Message, RenderDescriptor, Role, SessionId, ToolResultContent,
+    Usage,
 };
 
 /// One row of a session: never changed and never removed once it is written.
@@ -77,6 +78,21 @@ pub struct ToolResultDetails {
     /// What a client may draw instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub render: Option<RenderDescriptor>,
+}
+
+impl ToolResultDetails {
+    /// As a block of a message.
+    #[must_use]
+    pub fn block(&self) -> ContentBlock {
+        ContentBlock::ToolResult {
+            tool_call_id: self.tool_call_id.clone(),
+            content: self.content.clone(),
+            is_error: Some(self.is_error),
+            exit_code: self.exit_code,
+            duration_ms: self.duration_ms,
+            render: self.render.clone(),
+        }
+    }
 }
 
 /// `details` of a compaction.
@@ -217,6 +233,24 @@ impl Checkpoint {
 }
 
 impl SessionEntry {
+    /// The entry as a message, if it is one; a result is a message of the user.
+    #[must_use]
+    pub fn message(&self) -> Option<Message> {
+        let (role, content, partial) = match &self.body {
+            EntryBody::Message(details) => (details.role, details.content.clone(), details.partial),
+            EntryBody::ToolResult(details) => (Role::User, vec![details.block()], false),
+            EntryBody::Compaction(_) | EntryBody::Checkpoint(_) | EntryBody::Unknown => {
+                return None;
+            }
+        };
+        Some(Message {
+            id: self.id.clone(),
+            role,
+            content,
+            partial,
+        })
+    }
+
     /// Reads one line of a session file. `details` are parsed by their type alone, without an
     /// intermediate tree.
     ///

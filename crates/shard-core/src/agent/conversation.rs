@@ -112,32 +112,16 @@ impl Conversation {
     }
 }
 
-/// An entry as a client sees it. Pictures are left out; results are messages of the user.
+/// An entry as a `sync` shows it. Pictures are left out.
 fn shown(entry: &SessionEntry) -> Option<Message> {
-    let (role, content, partial) = match &entry.body {
-        EntryBody::Message(details) => (
-            details.role,
-            details.content.iter().map(without_picture).collect(),
-            details.partial,
-        ),
-        EntryBody::ToolResult(details) => (Role::User, vec![history::result_block(details)], false),
-        _ => return None,
-    };
-    Some(Message {
-        id: entry.id.clone(),
-        role,
-        content,
-        partial,
-    })
+    let mut message = entry.message()?;
+    message.content.iter_mut().for_each(leave_picture_out);
+    Some(message)
 }
 
-fn without_picture(block: &ContentBlock) -> ContentBlock {
-    match block {
-        ContentBlock::Image { mime_type, .. } => ContentBlock::Image {
-            data: String::new(),
-            mime_type: mime_type.clone(),
-            omitted: true,
-        },
-        other => other.clone(),
+fn leave_picture_out(block: &mut ContentBlock) {
+    if let ContentBlock::Image { data, omitted, .. } = block {
+        data.clear();
+        *omitted = true;
     }
 }

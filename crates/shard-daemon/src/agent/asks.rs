@@ -1,0 +1,114 @@
+//! Questions that are open, and what becomes of them when nobody is there.
+//!
+//! The question itself belongs to the agent's process, and so does who won. Here is only when the
+//! headless policy speaks: at once where nobody is there, after a while where everybody left.
+
+use std::time::Duration;
+
+use shard_types::{PermissionDecision, RequestId};
+use tokio::time::Instant;
+
+/// What answers a question that nobody answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fallback {
+    /// This decision.
+    Decide(PermissionDecision),
+    /// The dialog is closed.
+    Close,
+    /// It waits for a person, however long.
+    Wait,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct OpenAsk {
+    pub(super) id: RequestId,
+    pub(super) sort: Sort,
+    pub(super) fallback: Fallback,
+    deadline: Option<Instant>,
+}
+
+/// What sort of question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sort {
+    Permission,
+    Dialog,
+}
+
+/// All questions that are open.
+#[derive(Debug, Default)]
+pub(super) struct Asks(Vec<OpenAsk>);
+
+impl Asks {
+    pub(super) fn open(&mut self, id: RequestId, sort: Sort, fallback: Fallback) {
+        self.0.push(OpenAsk {
+            id,
+            sort,
+            fallback,
+            deadline: None,
+        });
+    }
+
+    pub(super) fn close(&mut self, id: &RequestId) {
+        self.0.retain(|ask| ask.id != *id);
+    }
+
+    /// All of them, because the process that asked is gone.
+    pub(super) fn close_all(&mut self) -> Vec<OpenAsk> {
+        std::mem::take(&mut self.0)
+    }
+
+    /// Somebody came or left: while one is there nothing times out.
+    pub(super) fn responders_changed(&mut self, somebody: bool, now: Instant, patience: Duration) {
+        for ask in &mut self.0 {
+            ask.deadline = match ask.deadline {
+                _ if somebody || ask.fallback == Fallback::Wait => None,
+                Some(deadline) => Some(deadline),
+                None => Some(now + patience),
+            };
+        }
+    }
+
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
+        self.0.iter().filter_map(|ask| ask.deadline).min()
+    }
+
+    /// Takes those whose time is up.
+    pub(super) fn expired(&mut self, now: Instant) -> Vec<OpenAsk> {
+        let due = |ask: &mut OpenAsk| ask.deadline.is_some_and(|deadline| deadline <= now);
+        self.0.extract_if(.., due).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINUTE: Duration = Duration::from_secs(60);
+
+    fn id(number: u8) -> RequestId {
+        format!("req-{number}").parse().unwrap()
+    }
+
+    #[test]
+    fn time_runs_only_while_nobody_is_there() {
+        let (mut asks, now) = (Asks::default(), Instant::now());
+        let deny = Fallback::Decide(PermissionDecision::Deny);
+        asks.open(id(1), Sort::Permission, deny);
+        asks.open(id(2), Sort::Dialog, Fallback::Wait);
+        asks.responders_changed(true, now, MINUTE);
+        assert_eq!(asks.next_deadline(), None);
+        asks.responders_changed(false, now, MINUTE);
+        assert_eq!(asks.next_deadline(), Some(now + MINUTE));
+        // That another observer leaves changes nothing.
+        asks.responders_changed(false, now + MINUTE / 2, MINUTE);
+        assert_eq!(asks.next_deadline(), Some(now + MINUTE));
+        asks.responders_changed(true, now + MINUTE / 2, MINUTE);
+        assert!(asks.expired(now + MINUTE).is_empty());
+        asks.responders_changed(false, now + MINUTE, MINUTE);
+        assert!(asks.expired(now + MINUTE).is_empty());
+        let expired = asks.expired(now + 2 * MINUTE);
+        assert_eq!(expired.len(), 1);
+        assert_eq!((&expired[0].id, expired[0].fallback), (&id(1), deny));
+        assert_eq!(asks.close_all().len(), 1, "what waits for a person stays");
+    }
+}

@@ -1,0 +1,98 @@
+//! Who is attached to an agent, and in which role.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use shard_protocol::AttachRole;
+
+use crate::client::{Client, ClientId, Reply};
+
+/// One client of the agent.
+#[derive(Debug)]
+pub(super) struct Attachment {
+    client: Arc<Client>,
+    role: AttachRole,
+    /// What it is to be told before the `sync` after which events reach it; empty once it was.
+    reserved: Vec<Welcome>,
+}
+
+/// The answer that comes right before the `sync`.
+#[derive(Debug)]
+pub(super) struct Welcome {
+    pub(super) reply: Reply,
+    /// It asked for the session, not for the agent.
+    pub(super) activated: bool,
+}
+
+/// All clients of the agent.
+#[derive(Debug, Default)]
+pub(super) struct Attachments(Vec<Attachment>);
+
+impl Attachments {
+    /// Takes a client in, or changes its role. Until it is welcomed it hears no events.
+    pub(super) fn reserve(&mut self, role: AttachRole, welcome: Welcome) {
+        let client = Arc::clone(&welcome.reply.client);
+        match self.0.iter_mut().find(|it| it.client.id == client.id) {
+            Some(attachment) => {
+                attachment.role = role;
+                attachment.reserved.push(welcome);
+            }
+            None => self.0.push(Attachment {
+                client,
+                role,
+                reserved: vec![welcome],
+            }),
+        }
+    }
+
+    /// Lets a client go; whether it was there.
+    pub(super) fn remove(&mut self, client: ClientId) -> bool {
+        let before = self.0.len();
+        self.0.retain(|it| it.client.id != client);
+        self.0.len() < before
+    }
+
+    pub(super) fn role(&self, client: ClientId) -> Option<AttachRole> {
+        let found = self.0.iter().find(|it| it.client.id == client);
+        found.map(|it| it.role)
+    }
+
+    /// Whether somebody is there who may answer a question.
+    pub(super) fn has_responder(&self) -> bool {
+        self.0.iter().any(|it| it.role == AttachRole::Interactive)
+    }
+
+    pub(super) fn has_reserved(&self) -> bool {
+        self.0.iter().any(|it| !it.reserved.is_empty())
+    }
+
+    /// Whether a line would reach anybody.
+    pub(super) fn has_listener(&self) -> bool {
+        self.0.iter().any(|it| it.reserved.is_empty())
+    }
+
+    /// Sends a line to all that were welcomed.
+    pub(super) fn send(&self, line: &Bytes) {
+        let listening = self.0.iter().filter(|it| it.reserved.is_empty());
+        listening.for_each(|it| it.client.send(line.clone()));
+    }
+
+    /// Answers those that wait, each followed by the `sync`; from here on they hear events.
+    pub(super) fn welcome(&mut self, sync: &Bytes, mut answer: impl FnMut(Welcome)) {
+        for attachment in &mut self.0 {
+            for welcome in attachment.reserved.drain(..) {
+                answer(welcome);
+                attachment.client.send(sync.clone());
+            }
+        }
+    }
+
+    /// Lets those go that wait, for they cannot be welcomed.
+    pub(super) fn turn_away(&mut self) -> Vec<Reply> {
+        let waiting = self.0.extract_if(.., |it| !it.reserved.is_empty());
+        waiting
+            .flat_map(|it| it.reserved)
+            .map(|welcome| welcome.reply)
+            .collect()
+    }
+}

@@ -1,0 +1,253 @@
+//! One Agent: a durable identity, and whatever process serves it just now.
+//!
+//! | file | has |
+//! |---|---|
+//! | `mod` | the record that others read: [`Agent`] |
+//! | `broker` | the actor: clients on one side, the process on the other |
+//! | `attachments` | who is attached, in which role |
+//! | `asks` | questions that are open, and when the headless policy applies |
+//! | `calls` | commands that the process has yet to answer |
+
+mod asks;
+mod attachments;
+mod broker;
+mod calls;
+mod process;
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use shard_protocol::{AgentStatusChanged, AttachRole, ErrorBody};
+use shard_types::{AgentId, AgentInfo, AgentStatus, RuntimeState};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::client::{ClientId, Clients, Reply};
+use crate::manifest::Manifest;
+use crate::settings::Settings;
+
+/// Wishes that wait for one agent.
+const INBOX: usize = 256;
+
+/// What all agents of a daemon share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) settings: Settings,
+    pub(crate) socket_path: std::path::PathBuf,
+    pub(crate) clients: Clients,
+}
+
+/// What an agent is asked to do.
+#[derive(Debug)]
+pub(crate) enum Wish {
+    Attach {
+        role: AttachRole,
+        reply: Reply,
+    },
+    /// The same for a session; only the answer differs.
+    Activate {
+        role: AttachRole,
+        reply: Reply,
+    },
+    Detach {
+        reply: Reply,
+    },
+    /// A command of a client to the agent itself, as it came.
+    Command {
+        kind: String,
+        line: String,
+        reply: Reply,
+    },
+    Terminate {
+        reply: Reply,
+    },
+    Kill {
+        force: bool,
+        reply: Reply,
+    },
+    /// See to it that a process runs.
+    Start {
+        started: oneshot::Sender<Result<(), ErrorBody>>,
+    },
+    /// A connection ended.
+    Gone {
+        client: ClientId,
+    },
+    /// The daemon ends: finish what runs, or not, and start nothing more.
+    ShutDown {
+        force: bool,
+        done: oneshot::Sender<()>,
+    },
+}
+
+impl Wish {
+    /// Answers that it is not carried out.
+    pub(crate) fn refuse(self, error: ErrorBody) {
+        match self {
+            Self::Attach { reply, .. }
+            | Self::Activate { reply, .. }
+            | Self::Detach { reply }
+            | Self::Command { reply, .. }
+            | Self::Terminate { reply }
+            | Self::Kill { reply, .. } => reply.send(Err(error)),
+            Self::Start { started } => _ = started.send(Err(error)),
+            Self::Gone { .. } => {}
+            Self::ShutDown { done, .. } => _ = done.send(()),
+        }
+    }
+}
+
+/// An agent as the registry has it.
+///
+/// Its record is behind a lock that is held for moments: the agent's own actor writes it, and
+/// whoever lists agents reads it without waiting for any of them.
+#[derive(Debug)]
+pub(crate) struct Agent {
+    pub(crate) id: AgentId,
+    shared: Arc<Shared>,
+    record: Mutex<Record>,
+    /// One write of the manifest at a time, so that the latest is the last.
+    saving: tokio::sync::Mutex<()>,
+    /// The actor, started when it is first needed: most of many agents sleep.
+    inbox: OnceLock<mpsc::Sender<Wish>>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Record {
+    pub(crate) manifest: Manifest,
+    pub(crate) status: AgentStatus,
+    pub(crate) runtime_state: RuntimeState,
+    /// Clients have heard of it.
+    announced: bool,
+}
+
+impl Agent {
+    /// An agent that nothing serves yet. One that was just made is not announced until it is
+    /// certain to be kept.
+    pub(crate) fn new(manifest: Manifest, shared: Arc<Shared>, announced: bool) -> Self {
+        Self {
+            id: manifest.agent_id.clone(),
+            shared,
+            record: Mutex::new(Record {
+                manifest,
+                status: AgentStatus::Idle,
+                runtime_state: RuntimeState::Stopped,
+                announced,
+            }),
+            saving: tokio::sync::Mutex::default(),
+            inbox: OnceLock::new(),
+        }
+    }
+
+    fn record(&self) -> MutexGuard<'_, Record> {
+        self.record.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A copy of the record as it is now.
+    pub(crate) fn manifest(&self) -> Manifest {
+        self.record().manifest.clone()
+    }
+
+    pub(crate) fn runtime_state(&self) -> RuntimeState {
+        self.record().runtime_state
+    }
+
+    /// As it is listed.
+    pub(crate) fn info(&self) -> AgentInfo {
+        let Record {
+            manifest,
+            status,
+            runtime_state,
+            ..
+        } = self.record().clone();
+        let (provider, model) = match manifest.model.as_deref().and_then(|id| id.split_once('/')) {
+            Some((provider, model)) => (Some(provider.to_owned()), Some(model.to_owned())),
+            None => (None, manifest.model),
+        };
+        AgentInfo {
+            agent_id: manifest.agent_id,
+            session_id: Some(manifest.session_id),
+            name: manifest.name,
+            cwd: manifest.cwd.to_string_lossy().into_owned(),
+            model,
+            provider,
+            mode: manifest.mode,
+            status,
+            runtime_state,
+            created_at: manifest.created_at,
+            usage: manifest.usage,
+            parent_agent_id: manifest.managed.parent_agent_id,
+            alias: manifest.managed.alias,
+            definition_name: manifest.managed.definition_name,
+            display_name: manifest.managed.display_name,
+        }
+    }
+
+    /// Changes the record in memory.
+    pub(crate) fn update(&self, change: impl FnOnce(&mut Record)) {
+        change(&mut self.record());
+    }
+
+    /// Writes the manifest as it is now.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(crate) async fn save(&self) -> std::io::Result<()> {
+        let _one_at_a_time = self.saving.lock().await;
+        let manifest = self.manifest();
+        let state_home = self.shared.settings.state_home.clone();
+        let written = tokio::task::spawn_blocking(move || manifest.write(&state_home)).await;
+        written.unwrap_or_else(|error| Err(std::io::Error::other(error)))
+    }
+
+    /// Clients hear of it from now on.
+    pub(crate) fn announce(&self) {
+        self.update(|record| record.announced = true);
+        self.shared.clients.broadcast(shard_protocol::AgentSpawned {
+            agent_id: self.id.clone(),
+            info: Box::new(self.info()).as_ref().clone(),
+        });
+    }
+
+    pub(crate) fn is_announced(&self) -> bool {
+        self.record().announced
+    }
+
+    /// Tells all clients how it stands.
+    pub(crate) fn tell_status(&self) {
+        let (status, runtime_state, announced) = {
+            let record = self.record();
+            (record.status, record.runtime_state, record.announced)
+        };
+        if announced {
+            self.shared.clients.broadcast(AgentStatusChanged {
+                agent_id: self.id.clone(),
+                status,
+                runtime_state,
+                detail: None,
+            });
+        }
+    }
+
+    /// Hands a wish to the agent's actor, after those before it.
+    pub(crate) async fn ask(self: &Arc<Self>, wish: Wish) {
+        let inbox = self.inbox.get_or_init(|| {
+            let (sender, inbox) = mpsc::channel(INBOX);
+            tokio::spawn(broker::run(
+                Arc::clone(self),
+                Arc::clone(&self.shared),
+                inbox,
+            ));
+            sender
+        });
+        if let Err(mpsc::error::SendError(wish)) = inbox.send(wish).await {
+            wish.refuse(crate::client::refuse(
+                shard_types::ErrorCode::InternalError,
+                "the agent's supervisor broke down; start the daemon again",
+            ));
+        }
+    }
+
+    /// Whether its actor was ever needed.
+    pub(crate) fn is_awake(&self) -> bool {
+        self.inbox.get().is_some()
+    }
+}

@@ -1,0 +1,248 @@
+//! One connection, whatever carries it: takes its records in, one after another, and hands each to
+//! whoever it is for.
+
+use std::collections::HashSet;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use shard_protocol::codec::{self, Record};
+use shard_protocol::{
+    AgentCommand, BadMessage, DaemonCommand, Header, MAX_MESSAGE_BYTES, ServerMessage,
+};
+use shard_transports::Records;
+use shard_types::event::Error;
+use shard_types::{AgentId, ErrorCode};
+use tokio::sync::Semaphore;
+
+use super::{Client, Reply, Who, refuse};
+use crate::agent::Wish;
+use crate::daemon::Daemon;
+use crate::orchestrator;
+
+/// Commands of one connection that are carried out at the same time.
+const AT_ONCE: usize = 32;
+
+/// How long the last messages of a connection may take to be taken.
+const LAST_MESSAGES: Duration = Duration::from_secs(2);
+
+/// The two directions of a connection.
+pub(crate) struct Wire<R, W> {
+    pub(crate) records: R,
+    /// Resolves once nothing more can be written.
+    pub(crate) writing: W,
+}
+
+/// Serves one connection until either side ends it.
+pub(crate) async fn serve<R: Records, W: Future<Output = ()>>(
+    daemon: Arc<Daemon>,
+    client: Arc<Client>,
+    wire: Wire<R, W>,
+) {
+    let Wire {
+        mut records,
+        writing,
+    } = wire;
+    let mut writing = pin!(writing);
+    let mut connection = Connection {
+        daemon,
+        client,
+        attached: HashSet::new(),
+        at_once: Arc::new(Semaphore::new(AT_ONCE)),
+    };
+    let client = Arc::clone(&connection.client);
+    let taken = async {
+        while let Some(record) = records.next().await {
+            if connection.take(record).await.is_break() {
+                return;
+            }
+        }
+    };
+    let mut written = false;
+    tokio::select! {
+        () = taken => {}
+        () = client.outbox.closed() => {}
+        () = &mut writing => written = true,
+    }
+    connection.leave().await;
+    client.outbox.close();
+    if !written && tokio::time::timeout(LAST_MESSAGES, writing).await.is_err() {
+        client.outbox.give_up();
+    }
+}
+
+struct Connection {
+    daemon: Arc<Daemon>,
+    client: Arc<Client>,
+    /// Agents that it was ever attached to: they are told when it ends.
+    attached: HashSet<AgentId>,
+    at_once: Arc<Semaphore>,
+}
+
+type Next = std::ops::ControlFlow<()>;
+
+impl Connection {
+    async fn take(&mut self, record: Record) -> Next {
+        match record {
+            Record::Line(line) => {
+                if let Err(bad) = self.message(line).await {
+                    self.refuse(bad);
+                }
+                Next::Continue(())
+            }
+            Record::NotUtf8 => {
+                self.refuse(BadMessage {
+                    id: None,
+                    kind: None,
+                    message: "the message is no UTF-8 text; send JSON in UTF-8".to_owned(),
+                });
+                Next::Continue(())
+            }
+            Record::TooLong(head) => {
+                let message = format!(
+                    "the message is larger than {MAX_MESSAGE_BYTES} bytes; the connection is closed"
+                );
+                self.refuse(BadMessage {
+                    id: codec::field_of_oversized(&head, "id"),
+                    kind: codec::field_of_oversized(&head, "type"),
+                    message,
+                });
+                Next::Break(())
+            }
+        }
+    }
+
+    async fn message(&mut self, line: String) -> Result<(), BadMessage> {
+        let header = Header::read(&line)?;
+        let kind = header.kind.to_string();
+        let id = header.id.as_deref().map(str::to_owned);
+        let reply = Reply::new(Arc::clone(&self.client), id, kind.clone());
+        if AgentCommand::TYPES.contains(&&*kind) {
+            let agent_id = header.agent_id()?;
+            self.agent_command(agent_id, kind, line, reply).await;
+            return Ok(());
+        }
+        let Some(command) = DaemonCommand::parse(&kind, &line) else {
+            return Err(BadMessage::new(
+                &header,
+                format!("there is no command `{kind}`"),
+            ));
+        };
+        let command = command.map_err(|bad| BadMessage::new(&header, bad.to_string()))?;
+        if self.client.who == Who::Tool && !kind.starts_with("subagent.") {
+            let message = format!("`{kind}` is for people; what an agent starts may not use it");
+            reply.send(Err(refuse(ErrorCode::PermissionDenied, message)));
+            return Ok(());
+        }
+        self.daemon_command(command, reply).await;
+        Ok(())
+    }
+
+    /// Hands a command to its agent, in the order in which they come.
+    async fn agent_command(
+        &self,
+        agent_id: Option<AgentId>,
+        kind: String,
+        line: String,
+        reply: Reply,
+    ) {
+        if self.client.who == Who::Tool {
+            let message = "what an agent starts may not drive agents";
+            return reply.send(Err(refuse(ErrorCode::PermissionDenied, message)));
+        }
+        let agent = agent_id.and_then(|id| self.daemon.registry.get(&id));
+        let Some(agent) = agent else {
+            return reply.send(Err(not_attached()));
+        };
+        agent.ask(Wish::Command { kind, line, reply }).await;
+    }
+
+    /// What concerns one agent's process goes to it in order; all else runs by itself, so that a
+    /// slow command holds up no other.
+    async fn daemon_command(&mut self, command: DaemonCommand, reply: Reply) {
+        let wish = match command {
+            DaemonCommand::AgentAttach(wish) => {
+                self.attached.insert(wish.agent_id.clone());
+                let role = wish.role.unwrap_or_default();
+                Some((wish.agent_id, Wish::Attach { role, reply }))
+            }
+            DaemonCommand::AgentDetach(wish) => Some((wish.agent_id, Wish::Detach { reply })),
+            DaemonCommand::AgentTerminate(wish) => Some((wish.agent_id, Wish::Terminate { reply })),
+            DaemonCommand::AgentKill(wish) => {
+                let force = wish.force.unwrap_or(false);
+                Some((wish.agent_id, Wish::Kill { force, reply }))
+            }
+            DaemonCommand::SessionActivate(wish) => {
+                let role = wish.role.unwrap_or_default();
+                match orchestrator::activate(&self.daemon, &wish.session_id).await {
+                    Ok(agent_id) => {
+                        self.attached.insert(agent_id.clone());
+                        Some((agent_id, Wish::Activate { role, reply }))
+                    }
+                    Err(error) => return reply.send(Err(error)),
+                }
+            }
+            command => {
+                // Never closed, so this only waits.
+                let permit = Arc::clone(&self.at_once).acquire_owned().await;
+                let daemon = Arc::clone(&self.daemon);
+                tokio::spawn(async move {
+                    let who = reply.client.who.clone();
+                    let outcome = orchestrator::carry_out(&daemon, &who, command).await;
+                    reply.send(outcome);
+                    drop(permit);
+                });
+                None
+            }
+        };
+        if let Some((agent_id, wish)) = wish {
+            match self.daemon.registry.get(&agent_id) {
+                Some(agent) => agent.ask(wish).await,
+                None => wish.refuse(crate::registry::no_agent(&agent_id)),
+            }
+        }
+    }
+
+    fn refuse(&self, bad: BadMessage) {
+        let BadMessage { id, kind, message } = bad;
+        let code = ErrorCode::InvalidRequest;
+        match id {
+            Some(id) => {
+                let reply =
+                    Reply::new(Arc::clone(&self.client), Some(id), kind.unwrap_or_default());
+                reply.send(Err(refuse(code, message)));
+            }
+            None => {
+                let error = Error {
+                    code,
+                    message,
+                    fatal: Some(false),
+                    data: None,
+                };
+                self.client.say(&ServerMessage::Agent(None, error.into()));
+            }
+        }
+    }
+
+    async fn leave(self) {
+        self.daemon.shared.clients.leave(self.client.id);
+        for agent_id in &self.attached {
+            if let Some(agent) = self.daemon.registry.get(agent_id) {
+                agent
+                    .ask(Wish::Gone {
+                        client: self.client.id,
+                    })
+                    .await;
+            }
+        }
+    }
+}
+
+/// A command to an agent on a connection that is not attached to it.
+pub(crate) fn not_attached() -> shard_protocol::ErrorBody {
+    refuse(
+        ErrorCode::NotAttached,
+        "this connection is not attached to that agent; send `agent.attach` first",
+    )
+}

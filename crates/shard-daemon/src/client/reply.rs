@@ -1,0 +1,86 @@
+//! Where the answer to a command goes.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use shard_protocol::{ErrorBody, Response, ServerMessage};
+use shard_types::ErrorCode;
+
+use super::{Client, line};
+
+/// What came of a command.
+pub(crate) type Outcome = Result<Value, ErrorBody>;
+
+/// The answer that a client waits for. A command without an `id` gets none.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) client: Arc<Client>,
+    id: Option<String>,
+    command: String,
+}
+
+/// A body that was printed by an agent and is passed on as it stands.
+#[derive(Serialize)]
+pub(crate) struct Printed<'a> {
+    pub(crate) success: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) data: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<&'a RawValue>,
+}
+
+impl Reply {
+    pub(crate) fn new(client: Arc<Client>, id: Option<String>, command: String) -> Self {
+        Self {
+            client,
+            id,
+            command,
+        }
+    }
+
+    /// Whether somebody waits for it.
+    pub(crate) fn wants_answer(&self) -> bool {
+        self.id.is_some()
+    }
+
+    pub(crate) fn send(self, outcome: Outcome) {
+        if let Some(id) = self.id {
+            let response = Response::to(id, self.command, outcome);
+            self.client.say(&ServerMessage::Response(response));
+        }
+    }
+
+    /// Passes on what an agent answered.
+    pub(crate) fn send_printed(self, body: &Printed<'_>) {
+        #[derive(Serialize)]
+        struct Whole<'a> {
+            r#type: &'static str,
+            id: &'a str,
+            command: &'a str,
+            #[serde(flatten)]
+            body: &'a Printed<'a>,
+        }
+        let Some(id) = &self.id else { return };
+        let whole = Whole {
+            r#type: "response",
+            id,
+            command: &self.command,
+            body,
+        };
+        // Strings and raw JSON cannot fail to print.
+        self.client
+            .send(line(serde_json::to_string(&whole).unwrap_or_default()));
+    }
+}
+
+/// `data` of a successful answer.
+pub(crate) fn data(value: impl Serialize) -> Outcome {
+    serde_json::to_value(value).map_err(|error| refuse(ErrorCode::InternalError, error.to_string()))
+}
+
+/// Why a command is not carried out.
+pub(crate) fn refuse(code: ErrorCode, message: impl Into<String>) -> ErrorBody {
+    ErrorBody::new(code, message)
+}

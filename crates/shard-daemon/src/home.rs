@@ -1,0 +1,228 @@
+//! The daemon's own files: the lock that makes it the only one, its socket, and `daemon.json`.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use tokio::net::UnixListener;
+
+use crate::state_file;
+
+/// Longest path of a socket that every system takes, in bytes.
+const MAX_SOCKET_PATH: usize = 100;
+
+/// `daemon.json`: how local programs find the daemon.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DaemonFile {
+    /// The daemon's process; for people. Whether it lives is told by its socket.
+    pub pid: u32,
+    /// The unix socket.
+    pub socket_path: PathBuf,
+    /// The port of the listener.
+    pub http_port: u16,
+    /// Reads `/metrics`, and nothing else.
+    pub token: String,
+}
+
+impl std::fmt::Debug for DaemonFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DaemonFile")
+            .field("pid", &self.pid)
+            .field("http_port", &self.http_port)
+            .finish_non_exhaustive()
+    }
+}
+
+impl DaemonFile {
+    /// Where it stands.
+    #[must_use]
+    pub fn path(state_home: &Path) -> PathBuf {
+        state_home.join("daemon.json")
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be read.
+    pub fn read(state_home: &Path) -> io::Result<Self> {
+        let bytes = state_file::read(&Self::path(state_home), 1 << 16)?;
+        Ok(serde_json::from_slice(&bytes)?)
+    }
+
+    pub(crate) fn write(&self, state_home: &Path) -> io::Result<()> {
+        state_file::replace(&Self::path(state_home), &serde_json::to_vec_pretty(self)?)
+    }
+}
+
+/// Why a daemon cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Another daemon serves this home.
+    #[error("a daemon (pid {pid}) serves {home} already; `shard shutdown` ends it")]
+    Taken {
+        /// Its process.
+        pid: String,
+        /// The state home.
+        home: PathBuf,
+    },
+    /// The port is taken.
+    #[error(
+        "cannot listen on 127.0.0.1:{port}: {source}; take another one with --port, or 0 for any"
+    )]
+    Port {
+        /// The port.
+        port: u16,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A file or folder is in the way.
+    #[error("cannot {action} {path}: {source}")]
+    Files {
+        /// What was tried.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The store of enrolled browsers cannot be used.
+    #[error(transparent)]
+    Security(#[from] crate::security::StoreError),
+}
+
+impl StartError {
+    pub(crate) fn files(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Files {
+            action,
+            path,
+            source,
+        }
+    }
+}
+
+/// Held for as long as the daemon lives. The system lets go of it however the daemon ends, so a
+/// file that a dead one left means nothing.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Makes this process the only daemon of a state home.
+    pub(crate) fn take(state_home: &Path) -> Result<Self, StartError> {
+        state_file::make_folder(state_home)
+            .map_err(StartError::files("make the folder", state_home))?;
+        let path = state_home.join("daemon.lock");
+        let failed = || StartError::files("lock", &path);
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(&path)
+            .map_err(failed())?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut pid = String::new();
+                _ = file.read_to_string(&mut pid);
+                return Err(StartError::Taken {
+                    pid: pid.trim().to_owned(),
+                    home: state_home.to_owned(),
+                });
+            }
+            Err(TryLockError::Error(error)) => return Err(failed()(error)),
+        }
+        let note = file
+            .set_len(0)
+            .and_then(|()| writeln!(file, "{}", std::process::id()));
+        note.map_err(failed())?;
+        Ok(Self { _file: file })
+    }
+}
+
+/// Where the socket goes: into the state home, or, where its path would be too long for a socket,
+/// into a folder of the user's session.
+pub(crate) fn socket_path(state_home: &Path, runtime_dir: Option<&Path>) -> PathBuf {
+    let usual = state_home.join("daemon.sock");
+    match runtime_dir {
+        Some(folder) if usual.as_os_str().len() > MAX_SOCKET_PATH => {
+            let name: String = sha2_of(state_home);
+            folder.join("shard").join(format!("{name}.sock"))
+        }
+        _ => usual,
+    }
+}
+
+/// Two homes have two sockets.
+fn sha2_of(path: &Path) -> String {
+    use std::os::unix::ffi::OsStrExt;
+
+    use sha2::{Digest, Sha256};
+    let digest = Sha256::digest(path.as_os_str().as_bytes());
+    digest[..8]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// Listens on a socket that only its owner can open, in the place of one that a dead daemon left.
+/// It appears under its name when its mode is right, not before.
+pub(crate) fn listen(path: &Path) -> Result<UnixListener, StartError> {
+    let failed = || StartError::files("listen on", path);
+    let fresh = path.with_extension("new");
+    let prepared = || {
+        if let Some(folder) = path.parent() {
+            state_file::make_folder(folder)?;
+        }
+        match fs::remove_file(&fresh) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let listener = UnixListener::bind(&fresh)?;
+        fs::set_permissions(&fresh, fs::Permissions::from_mode(0o600))?;
+        fs::rename(&fresh, path)?;
+        Ok(listener)
+    };
+    prepared().map_err(failed())
+}
+
+/// Takes away what tells of a daemon that is ending.
+pub(crate) fn remove(state_home: &Path, socket_path: &Path) {
+    for path in [socket_path, &DaemonFile::path(state_home)] {
+        if let Err(error) = fs::remove_file(path) {
+            tracing::debug!(path = %path.display(), %error, "could not be removed");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_path_moves_to_the_session_s_folder() {
+        let short = Path::new("/home/a/.shard");
+        let long = PathBuf::from(format!("/home/{}/.shard", "x".repeat(100)));
+        let runtime = Some(Path::new("/run/user/1000"));
+        assert_eq!(socket_path(short, runtime), short.join("daemon.sock"));
+        let moved = socket_path(&long, runtime);
+        assert!(moved.starts_with("/run/user/1000/shard"), "{moved:?}");
+        assert_ne!(moved, socket_path(&long.join("b"), runtime));
+        assert_eq!(socket_path(&long, None), long.join("daemon.sock"));
+    }
+
+    #[test]
+    fn a_second_lock_names_the_first_one() {
+        let home = tempfile::tempdir().unwrap();
+        let _held = Lock::take(home.path()).unwrap();
+        let error = Lock::take(home.path()).unwrap_err().to_string();
+        let pid = format!("pid {}", std::process::id());
+        assert!(error.contains(&pid), "{error}");
+    }
+}

@@ -1,0 +1,231 @@
+//! `agent.create`, `agent.status`, `agent.rename`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+use shard_protocol::{AgentCreate, AgentCreated, Agents, ErrorBody, Renamed};
+use shard_types::{AgentId, ErrorCode, SessionId, time};
+use tokio::sync::oneshot;
+
+use super::sessions;
+use crate::agent::{Agent, Wish};
+use crate::client::{Outcome, data, refuse};
+use crate::daemon::Daemon;
+use crate::manifest::{MadeBy, Managed, Manifest};
+
+/// Longest name of an agent, in characters.
+const MAX_NAME: usize = 100;
+
+pub(super) fn status(daemon: &Daemon, agent_id: Option<&AgentId>) -> Outcome {
+    let agents = match agent_id {
+        Some(id) => vec![daemon.registry.find(id)?.info()],
+        None => daemon.registry.list(),
+    };
+    data(Agents { agents })
+}
+
+/// Makes an agent and starts its process. With a `request_key` it is made once, however often it
+/// is asked for; a process that did not start is tried again.
+pub(super) async fn create(daemon: &Daemon, wish: AgentCreate) -> Outcome {
+    let Some(key) = wish.request_key.clone() else {
+        let agent = make(daemon, wish, None).await?;
+        return start(daemon, &agent).await;
+    };
+    let body = digest(&wish);
+    let _alone = daemon.keys.lock(key.as_str()).await;
+    match daemon.registry.made_with(&key) {
+        Some(agent) => match agent.manifest().made_by {
+            Some(made_by) if made_by.body != body => {
+                let message = "`request_key` was used for another agent; make a new one";
+                Err(refuse(ErrorCode::Conflict, message))
+            }
+            Some(made_by) if made_by.answered => data(AgentCreated {
+                agent_id: agent.id.clone(),
+                duplicate: true,
+            }),
+            _ => start_once(daemon, &agent).await,
+        },
+        None => {
+            let made_by = MadeBy {
+                request_key: key,
+                body,
+                answered: false,
+            };
+            let agent = make(daemon, wish, Some(made_by)).await?;
+            start_once(daemon, &agent).await
+        }
+    }
+}
+
+/// Starts the process of an agent that was made with a key, and notes that this was answered.
+async fn start_once(daemon: &Daemon, agent: &Arc<Agent>) -> Outcome {
+    let answer = start(daemon, agent).await?;
+    agent.update(|record| {
+        if let Some(made_by) = &mut record.manifest.made_by {
+            made_by.answered = true;
+        }
+    });
+    let saved = agent.save().await;
+    saved.map_err(|error| refuse(ErrorCode::InternalError, error.to_string()))?;
+    Ok(answer)
+}
+
+/// What was asked for, without the key.
+fn digest(wish: &AgentCreate) -> String {
+    let bare = AgentCreate {
+        request_key: None,
+        ..wish.clone()
+    };
+    // Plain data cannot fail to print.
+    let json = serde_json::to_vec(&bare).unwrap_or_default();
+    Sha256::digest(json)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+async fn make(
+    daemon: &Daemon,
+    wish: AgentCreate,
+    made_by: Option<MadeBy>,
+) -> Result<Arc<Agent>, ErrorBody> {
+    let cwd = working_folder(&wish.cwd).await?;
+    let name = wish.name.as_deref().map(checked_name).transpose()?;
+    if let Some(parent) = &wish.parent_agent_id {
+        daemon.registry.find(parent)?;
+    }
+    let model = match (wish.provider, wish.model) {
+        (Some(provider), Some(model)) if !model.contains('/') => {
+            Some(format!("{provider}/{model}"))
+        }
+        (Some(_), None) => {
+            let message = "`provider` needs a `model`";
+            return Err(refuse(ErrorCode::InvalidRequest, message));
+        }
+        (_, model) => model,
+    };
+    let adopted = match &wish.session_id {
+        Some(id) => Some(sessions::adoptable(daemon, id).await?),
+        None => None,
+    };
+    let session_id = wish.session_id.unwrap_or_else(SessionId::generate);
+    let manifest = Manifest {
+        session_path: adopted,
+        name,
+        model,
+        mode: wish.mode,
+        tools: wish.tools,
+        skills: wish.skills,
+        headless_policy: wish
+            .headless_policy
+            .unwrap_or(daemon.shared.settings.headless_policy),
+        managed: Managed {
+            parent_agent_id: wish.parent_agent_id,
+            system_prompt: wish.system_prompt,
+            depth: wish.depth,
+            launch_policy: wish.launch_policy,
+            alias: wish.alias,
+            definition_name: wish.definition_name,
+            display_name: wish.display_name,
+            names: wish.names,
+        },
+        made_by,
+        ..Manifest::new(AgentId::generate(), session_id, cwd, time::now_ms())
+    };
+    keep(daemon, manifest).await
+}
+
+/// Puts a new agent into the registry.
+pub(super) async fn keep(daemon: &Daemon, manifest: Manifest) -> Result<Arc<Agent>, ErrorBody> {
+    let kept = daemon.registry.add(manifest).await;
+    kept.map_err(|error| {
+        let message = format!("the record of the agent could not be written: {error}");
+        refuse(ErrorCode::InternalError, message)
+    })
+}
+
+/// Starts an agent's process. One that asks for something that is not there is not kept.
+async fn start(daemon: &Daemon, agent: &Arc<Agent>) -> Outcome {
+    match started(agent).await {
+        Ok(()) => {
+            if !agent.is_announced() {
+                agent.announce();
+            }
+            data(AgentCreated {
+                agent_id: agent.id.clone(),
+                duplicate: false,
+            })
+        }
+        Err(error) if error.code == ErrorCode::NotFound && !agent.is_announced() => {
+            daemon.registry.remove(&agent.id).await;
+            Err(error)
+        }
+        Err(mut error) => {
+            if !agent.is_announced() {
+                agent.announce();
+            }
+            error.data = Some(serde_json::json!({ "agent_id": agent.id }));
+            Err(error)
+        }
+    }
+}
+
+/// Resolves once the agent's process is ready.
+pub(super) async fn started(agent: &Arc<Agent>) -> Result<(), ErrorBody> {
+    let (sender, receiver) = oneshot::channel();
+    agent.ask(Wish::Start { started: sender }).await;
+    receiver.await.unwrap_or_else(|_| {
+        let message = "the agent's supervisor broke down; start the daemon again";
+        Err(refuse(ErrorCode::InternalError, message))
+    })
+}
+
+pub(super) async fn rename(daemon: &Daemon, agent_id: &AgentId, name: String) -> Outcome {
+    let agent = daemon.registry.find(agent_id)?;
+    let name = checked_name(&name)?;
+    let mut earlier = None;
+    agent.update(|record| earlier = record.manifest.name.replace(name));
+    if let Err(error) = agent.save().await {
+        agent.update(|record| record.manifest.name = earlier);
+        let message = format!("the name of {agent_id} could not be written: {error}");
+        return Err(refuse(ErrorCode::InternalError, message));
+    }
+    agent.tell_status();
+    data(Renamed {
+        agent: agent.info(),
+    })
+}
+
+/// A name that a list can show.
+fn checked_name(name: &str) -> Result<String, ErrorBody> {
+    let name = name.trim();
+    let fits = (1..=MAX_NAME).contains(&name.chars().count());
+    if fits && !name.chars().any(char::is_control) {
+        return Ok(name.to_owned());
+    }
+    let message = format!("`name` must be 1 to {MAX_NAME} characters on one line");
+    Err(refuse(ErrorCode::InvalidRequest, message))
+}
+
+/// The folder to work in: absolute, there, and readable.
+async fn working_folder(cwd: &str) -> Result<PathBuf, ErrorBody> {
+    let bad = |why: String| refuse(ErrorCode::InvalidRequest, format!("`cwd`: {why}"));
+    if !Path::new(cwd).is_absolute() {
+        return Err(bad(format!("{cwd:?} is not an absolute path")));
+    }
+    let path = PathBuf::from(cwd);
+    let looked = tokio::task::spawn_blocking(move || {
+        let real = path.canonicalize()?;
+        // Reading the list is what tells a folder that may be entered from one that may not.
+        std::fs::read_dir(&real)?;
+        Ok::<_, std::io::Error>(real)
+    });
+    match looked.await {
+        Ok(Ok(real)) => Ok(real),
+        Ok(Err(error)) => Err(bad(format!(
+            "cannot work in {cwd:?}: {error}; name an existing folder"
+        ))),
+        Err(error) => Err(bad(error.to_string())),
+    }
+}

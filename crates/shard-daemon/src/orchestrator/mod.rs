@@ -1,0 +1,41 @@
+//! What clients ask of the daemon itself: commands in, answers out.
+
+mod agents;
+mod auth;
+mod paths;
+mod sessions;
+
+use shard_protocol::{Agents, DaemonCommand};
+use shard_types::ErrorCode;
+
+use crate::client::{Outcome, Who, data, refuse};
+use crate::daemon::Daemon;
+
+pub(crate) use sessions::{Summaries, activate};
+
+/// Carries out a command that is not for one agent's process. `who` asks.
+pub(crate) async fn carry_out(daemon: &Daemon, who: &Who, command: DaemonCommand) -> Outcome {
+    match command {
+        DaemonCommand::AgentList(_) => data(Agents {
+            agents: daemon.registry.list(),
+        }),
+        DaemonCommand::AgentStatusQuery(query) => agents::status(daemon, query.agent_id.as_ref()),
+        DaemonCommand::AgentCreate(wish) => agents::create(daemon, wish).await,
+        DaemonCommand::AgentRename(wish) => agents::rename(daemon, &wish.agent_id, wish.name).await,
+        DaemonCommand::DaemonShutdown(wish) => {
+            daemon.shut_down(wish.force.unwrap_or(false));
+            Ok(serde_json::Value::Null)
+        }
+        DaemonCommand::SessionList(query) => sessions::list(daemon, query).await,
+        DaemonCommand::SessionMessages(query) => sessions::messages(daemon, query).await,
+        DaemonCommand::FsComplete(query) => paths::complete(daemon, query).await,
+        DaemonCommand::AuthToken(_) => auth::token(daemon, who),
+        DaemonCommand::AuthApprove(wish) => auth::approve(daemon, who, &wish.code),
+        DaemonCommand::AuthList(_) => auth::list(daemon),
+        DaemonCommand::AuthRevoke(wish) => auth::revoke(daemon, &wish.principal_id).await,
+        other => Err(refuse(
+            ErrorCode::NotFound,
+            format!("this daemon does not offer `{}`", other.type_name()),
+        )),
+    }
+}

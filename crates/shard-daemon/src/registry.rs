@@ -1,0 +1,152 @@
+//! The truth about which agents exist.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+
+use shard_protocol::{ErrorBody, RequestKey};
+use shard_types::{AgentId, AgentInfo, ErrorCode, RuntimeState, SessionId};
+
+use crate::agent::{Agent, Shared};
+use crate::client::refuse;
+use crate::manifest::{self, Manifest};
+
+/// All agents, awake or not.
+///
+/// Behind a lock that is held to look one up or to add one: every connection reads it at each
+/// command.
+#[derive(Debug)]
+pub(crate) struct Registry {
+    shared: Arc<Shared>,
+    agents: RwLock<HashMap<AgentId, Arc<Agent>>>,
+}
+
+/// There is no such agent.
+pub(crate) fn no_agent(id: &AgentId) -> ErrorBody {
+    let message = format!("there is no agent {id}; `agent.list` lists those that there are");
+    refuse(ErrorCode::NotFound, message)
+}
+
+impl Registry {
+    /// Reads the records of all agents. One that cannot be read is left where it is and told in
+    /// the log; the others work.
+    ///
+    /// # Errors
+    /// When the folder of agents cannot be read.
+    pub(crate) fn load(shared: Arc<Shared>) -> io::Result<Self> {
+        let state_home = shared.settings.state_home.clone();
+        let mut agents = HashMap::new();
+        for id in stored(&state_home)? {
+            match Manifest::read(&state_home, &id) {
+                Ok(manifest) => {
+                    let agent = Agent::new(manifest, Arc::clone(&shared), true);
+                    agents.insert(id, Arc::new(agent));
+                }
+                Err(error) => tracing::warn!(%error, "an agent is left out"),
+            }
+        }
+        Ok(Self {
+            shared,
+            agents: RwLock::new(agents),
+        })
+    }
+
+    fn agents(&self) -> RwLockReadGuard<'_, HashMap<AgentId, Arc<Agent>>> {
+        self.agents.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn get(&self, id: &AgentId) -> Option<Arc<Agent>> {
+        self.agents().get(id).cloned()
+    }
+
+    /// The agent, or why not.
+    pub(crate) fn find(&self, id: &AgentId) -> Result<Arc<Agent>, ErrorBody> {
+        self.get(id).ok_or_else(|| no_agent(id))
+    }
+
+    /// All that clients have heard of, in the order in which they were made.
+    pub(crate) fn list(&self) -> Vec<AgentInfo> {
+        let agents: Vec<_> = self.agents().values().cloned().collect();
+        let announced = agents.iter().filter(|agent| agent.is_announced());
+        let mut infos: Vec<_> = announced.map(|agent| agent.info()).collect();
+        infos.sort_by(|a, b| (a.created_at, &a.agent_id).cmp(&(b.created_at, &b.agent_id)));
+        infos
+    }
+
+    /// Those that may have a process.
+    pub(crate) fn awake(&self) -> Vec<Arc<Agent>> {
+        let agents = self.agents();
+        agents
+            .values()
+            .filter(|it| it.is_awake())
+            .cloned()
+            .collect()
+    }
+
+    /// How many agents there are, and how many have a process.
+    pub(crate) fn count(&self) -> (usize, usize) {
+        let agents = self.agents();
+        let running = agents
+            .values()
+            .filter(|agent| agent.runtime_state() == RuntimeState::Running)
+            .count();
+        (agents.len(), running)
+    }
+
+    /// The agent that owns a session.
+    pub(crate) fn owner(&self, session_id: &SessionId) -> Option<Arc<Agent>> {
+        let agents: Vec<_> = self.agents().values().cloned().collect();
+        agents
+            .into_iter()
+            .find(|agent| agent.manifest().session_id == *session_id)
+    }
+
+    /// The agent that was made with this key.
+    pub(crate) fn made_with(&self, key: &RequestKey) -> Option<Arc<Agent>> {
+        let agents: Vec<_> = self.agents().values().cloned().collect();
+        agents.into_iter().find(|agent| {
+            let made_by = agent.manifest().made_by;
+            made_by.is_some_and(|made_by| made_by.request_key == *key)
+        })
+    }
+
+    /// Keeps a new agent, on the disk first.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(crate) async fn add(&self, manifest: Manifest) -> io::Result<Arc<Agent>> {
+        let agent = Arc::new(Agent::new(manifest, Arc::clone(&self.shared), false));
+        agent.save().await?;
+        let mut agents = self.agents.write().unwrap_or_else(PoisonError::into_inner);
+        agents.insert(agent.id.clone(), Arc::clone(&agent));
+        Ok(agent)
+    }
+
+    /// Forgets an agent that did not come to be.
+    pub(crate) async fn remove(&self, id: &AgentId) {
+        self.agents
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(id);
+        let folder = manifest::folder(&self.shared.settings.state_home, id);
+        if let Err(error) = tokio::fs::remove_dir_all(&folder).await {
+            tracing::warn!(agent = %id, %error, "what an agent left could not be removed");
+        }
+    }
+}
+
+/// The ids of the agents that have a folder.
+fn stored(state_home: &Path) -> io::Result<Vec<AgentId>> {
+    let entries = match std::fs::read_dir(manifest::agents_folder(state_home)) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    // Agent definitions of old installations are files in the same folder.
+    Ok(names
+        .filter(|name| name.starts_with("agent-"))
+        .filter_map(|name| name.parse().ok())
+        .collect())
+}
