@@ -16,6 +16,8 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Supervise agents, and serve the web client.
+    Daemon(DaemonArgs),
     /// Carry out one prompt and print the answer.
     Run(RunArgs),
     /// Serve an agent on stdin and stdout, one JSON message a line.
@@ -90,6 +92,19 @@ pub(crate) struct AgentArgs {
         "cwd", "model", "mode", "session", "continue_session", "tools", "headless_policy", "name",
     ])]
     pub(crate) agent_id: Option<AgentId>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct DaemonArgs {
+    /// The port on 127.0.0.1; 0 takes any free one [default: the configuration's, or 7411].
+    #[arg(long)]
+    pub(crate) port: Option<u16>,
+    /// Let what projects bring count for agents: their allow rules and instructions.
+    #[arg(long)]
+    pub(crate) trust_project: bool,
+    /// Stop an agent's process after so many seconds without work; work starts it again.
+    #[arg(long, value_name = "SECS")]
+    pub(crate) idle_timeout: Option<u64>,
 }
 
 #[derive(Debug, clap::Args)]

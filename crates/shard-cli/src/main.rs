@@ -34,6 +34,7 @@ fn run(args: Args, hardened: std::io::Result<()>) -> Result<(), Failure> {
         tracing::warn!(%error, "this process could not be closed against others of the same user");
     }
     match args.command {
+        Command::Daemon(args) => commands::daemon::run(&args),
         Command::Agent(args) => commands::agent::run(args),
         Command::Run(args) => commands::run::run(args),
         Command::Config(args) => commands::config::run(args),

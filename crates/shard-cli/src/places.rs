@@ -10,6 +10,8 @@ pub(crate) struct Places {
     pub(crate) state_home: PathBuf,
     pub(crate) config: PathBuf,
     pub(crate) home: Option<PathBuf>,
+    /// For what lasts as long as the user's session.
+    pub(crate) runtime_dir: Option<PathBuf>,
     pub(crate) current_dir: PathBuf,
     pub(crate) environment: Vec<(OsString, OsString)>,
 }
@@ -48,6 +50,7 @@ impl Places {
             state_home,
             config,
             home,
+            runtime_dir: variable("XDG_RUNTIME_DIR").filter(|path| path.is_absolute()),
             current_dir,
             environment: std::env::vars_os().collect(),
         })

@@ -3,6 +3,7 @@
 pub(crate) mod agent;
 pub(crate) mod completions;
 pub(crate) mod config;
+pub(crate) mod daemon;
 pub(crate) mod doctor;
 pub(crate) mod run;
 pub(crate) mod schema;
