@@ -195,9 +195,8 @@ impl Broker {
         };
         let answers = matches!(kind, "permission_response" | "ui_response");
         let source = answers.then(|| reply.client.who.source());
-        match self.calls.forward(line, source, reply) {
-            Ok(line) => runtime.tell(line),
-            Err((reply, error)) => reply.send(Err(error)),
+        if let Some(line) = self.calls.forward(line, source, reply) {
+            runtime.tell(line);
         }
     }
 

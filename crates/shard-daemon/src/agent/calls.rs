@@ -7,11 +7,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
-use shard_protocol::ErrorBody;
+use shard_types::ErrorCode;
 
 use crate::client::{Reply, refuse};
 use crate::runtime::Violation;
-use shard_types::ErrorCode;
 
 /// More than any number of clients has under way; one process that answers nothing must not make
 /// the daemon grow.
@@ -28,30 +27,26 @@ pub(super) struct Calls {
 const OURS: [&str; 3] = ["id", "agent_id", "source"];
 
 impl Calls {
-    /// The line with which a client's command goes to the process, and the place for its answer.
-    /// Values are copied as they stand. `source` says who answers a question.
-    ///
-    /// # Errors
-    /// The reply, and why the command goes nowhere.
+    /// The line with which a client's command goes to the process; `None` if it goes nowhere, and
+    /// the client knows why. Values are copied as they stand. `source` says who answers a question.
     pub(super) fn forward(
         &mut self,
         line: &str,
         source: Option<&str>,
         reply: Reply,
-    ) -> Result<String, (Reply, ErrorBody)> {
+    ) -> Option<String> {
         // A frame may hold line breaks between its tokens; towards the process they end a message.
         let on_one_line = line.contains(['\n', '\r']).then(|| compact(line));
         let line = on_one_line.as_deref().unwrap_or(line);
-        let fields: BTreeMap<String, &RawValue> = match serde_json::from_str(line) {
-            Ok(fields) => fields,
-            Err(_) => {
-                let error = refuse(ErrorCode::InvalidRequest, "a message is a JSON object");
-                return Err((reply, error));
-            }
+        let Ok(fields) = serde_json::from_str::<BTreeMap<String, &RawValue>>(line) else {
+            let message = "a message is a JSON object";
+            reply.send(Err(refuse(ErrorCode::InvalidRequest, message)));
+            return None;
         };
         if self.open.len() >= MAX_OPEN {
             let message = "too many commands wait for this agent; try again later";
-            return Err((reply, refuse(ErrorCode::Conflict, message)));
+            reply.send(Err(refuse(ErrorCode::Conflict, message)));
+            return None;
         }
         let mut line = String::from("{");
         if reply.wants_answer() {
@@ -71,7 +66,7 @@ impl Calls {
         }
         line.pop(); // the last comma: there is at least a `type`
         line.push_str("}\n");
-        Ok(line)
+        Some(line)
     }
 
     /// Passes an answer of the process on to whoever waits for it.
