@@ -33,8 +33,8 @@ struct Arguments {
 /// Developer commands of Shard.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Builds Shard and starts a conversation in a sample repository
-    Run,
+    /// Builds Shard and runs the daemon: open the address that it prints
+    Run(run::Arguments),
     /// Runs everything that CI runs: the checks, the build, all tests
     Test(test::Arguments),
     /// Checks format, lints, layers, generated files, unwanted dependencies, documentation
@@ -47,7 +47,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
-        Command::Run => run::run(),
+        Command::Run(arguments) => run::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
         Command::Check => check::run(),
         Command::Schema => schema::run(),
