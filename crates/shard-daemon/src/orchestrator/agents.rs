@@ -120,15 +120,10 @@ async fn make(
         headless_policy: wish
             .headless_policy
             .unwrap_or(daemon.shared.settings.headless_policy),
+        // What else a managed child has is the daemon's to say, not a client's.
         managed: Managed {
             parent_agent_id: wish.parent_agent_id,
-            system_prompt: wish.system_prompt,
-            depth: wish.depth,
-            launch_policy: wish.launch_policy,
-            alias: wish.alias,
-            definition_name: wish.definition_name,
-            display_name: wish.display_name,
-            names: wish.names,
+            ..Managed::default()
         },
         made_by,
         ..Manifest::new(AgentId::generate(), session_id, cwd, time::now_ms())
