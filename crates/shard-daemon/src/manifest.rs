@@ -176,6 +176,7 @@ impl Manifest {
     /// What the system says; the file is as it was.
     pub fn write(&self, state_home: &Path) -> io::Result<()> {
         let json = serde_json::to_vec_pretty(self)?;
+        state_file::make_folder(&folder(state_home, &self.agent_id))?;
         state_file::replace(&path(state_home, &self.agent_id), &json)
     }
 

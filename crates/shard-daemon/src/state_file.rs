@@ -5,6 +5,10 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
+/// How the names of files begin that are being written; one that stays was left by a writer that
+/// was killed.
+pub(crate) const TEMPORARY: &str = ".new-";
+
 /// Makes a folder, and those above it, for its owner alone.
 ///
 /// # Errors
@@ -13,16 +17,15 @@ pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// Puts `bytes` in the place of the file at `path`, mode 0600, making its folder if need be. Safe
-/// on the disk when this returns.
+/// Puts `bytes` in the place of the file at `path`, mode 0600, in a folder that is there. Safe on
+/// the disk when this returns.
 ///
 /// # Errors
 /// What the system says; the file is as it was.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("/"));
-    make_folder(folder)?;
     let mut file = tempfile::Builder::new()
-        .prefix(".new-")
+        .prefix(TEMPORARY)
         .tempfile_in(folder)?;
     file.write_all(bytes)?;
     file.as_file().sync_all()?;

@@ -4,9 +4,9 @@
 //! read, or that a newer Shard wrote, is an error with the file's name: to replace it would put
 //! out every browser in silence, or undo what the newer version knows.
 
-use std::fs::{self, DirBuilder, File, Permissions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -15,12 +15,10 @@ use shard_types::PrincipalId;
 use thiserror::Error;
 
 use super::credential;
+use crate::state_file;
 
 /// The version of the file that this build reads and writes.
 const VERSION: u64 = 1;
-
-/// How the names of files begin that are being written.
-const TEMPORARY: &str = ".security-v1-";
 
 /// Why the store could not be read or written.
 #[derive(Debug, Error)]
@@ -128,16 +126,9 @@ impl Store {
             principals: snapshot(),
         };
         let write = || {
-            // Owner-only from its first moment: the mode of temporary files is 0600.
-            let mut file = tempfile::Builder::new()
-                .prefix(TEMPORARY)
-                .tempfile_in(self.folder())?;
-            serde_json::to_writer_pretty(&mut file, &contents)?;
-            file.write_all(b"\n")?;
-            file.as_file().sync_all()?;
-            file.persist(&self.path).map_err(|e| e.error)?;
-            // The rename too has to survive a power cut.
-            File::open(self.folder())?.sync_all()
+            let mut bytes = serde_json::to_vec_pretty(&contents)?;
+            bytes.push(b'\n');
+            state_file::replace(&self.path, &bytes)
         };
         write().map_err(|source| StoreError::Write {
             path: self.path.clone(),
@@ -155,10 +146,7 @@ impl Store {
     fn prepare_folder(&self) -> Result<(), StoreError> {
         let folder = self.folder();
         let prepare = || {
-            DirBuilder::new()
-                .recursive(true)
-                .mode(0o700)
-                .create(folder)?;
+            state_file::make_folder(folder)?;
             restrict(folder, 0o700)
         };
         prepare().map_err(|source| StoreError::Folder {
@@ -170,7 +158,11 @@ impl Store {
     /// Removes what a writer left that was killed. Nobody misses it, so nothing comes of a failure.
     fn sweep(&self) {
         let entries = fs::read_dir(self.folder()).into_iter().flatten().flatten();
-        let left = entries.filter(|e| e.file_name().to_string_lossy().starts_with(TEMPORARY));
+        let left = entries.filter(|e| {
+            e.file_name()
+                .to_string_lossy()
+                .starts_with(state_file::TEMPORARY)
+        });
         left.for_each(|entry| _ = fs::remove_file(entry.path()));
     }
 

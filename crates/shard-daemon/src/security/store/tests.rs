@@ -30,7 +30,7 @@ fn what_is_saved_is_read_again_and_belongs_to_its_owner_alone() {
     assert_eq!(mode(path.parent().unwrap()), 0o700);
     let names: Vec<_> = fs::read_dir(path.parent().unwrap()).unwrap().collect();
     assert_eq!(names.len(), 1, "no temporary file is left: {names:?}");
-    let torn = path.with_file_name(".security-v1-abc");
+    let torn = path.with_file_name(format!("{}abc", state_file::TEMPORARY));
     fs::write(&torn, "torn").unwrap();
     let (_, read) = Store::open(&path).unwrap();
     assert!(!torn.exists(), "what a killed writer left is swept");
