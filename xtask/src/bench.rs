@@ -16,5 +16,5 @@ pub(crate) fn run() -> Result<()> {
         "shard-cli",
     ]))?;
     let mut bench = program::cargo(&["bench", "--locked", "--package", "shard-tests"]);
-    program::run(bench.args(["--bench", "agent"]).env("SHARD_BIN", binary))
+    program::run(bench.args(["--bench", "shard"]).env("SHARD_BIN", binary))
 }

@@ -9,6 +9,7 @@
 
 mod bash;
 mod child;
+mod daemon;
 mod memory;
 mod samples;
 mod start;
@@ -62,5 +63,6 @@ async fn measure() -> Result<Table> {
         .aim("bare bash + 2.5 ms")
         .beside(round.gap.median(), bare);
     memory::idle()?.report(&mut table);
+    daemon::measure(&mut table).await?;
     Ok(table)
 }

@@ -43,6 +43,12 @@ impl Line {
         self
     }
 
+    /// Says more about it.
+    pub(crate) fn note(&mut self, note: &str) -> &mut Self {
+        note.clone_into(&mut self.columns[4]);
+        self
+    }
+
     /// Compares with the least that the system allows.
     pub(crate) fn beside(&mut self, time: Duration, bare: Duration) {
         let more = milliseconds(time.saturating_sub(bare));

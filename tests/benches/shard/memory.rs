@@ -32,7 +32,7 @@ impl Idle {
     }
 }
 
-fn shown(kib: Option<u64>) -> String {
+pub(crate) fn shown(kib: Option<u64>) -> String {
     let Some(kib) = kib else {
         return "unknown".to_owned();
     };
@@ -74,7 +74,7 @@ fn without_colors(text: &str) -> String {
 }
 
 /// The number behind the first place of that name.
-fn number_after(text: &str, name: &str) -> Option<u64> {
+pub(crate) fn number_after(text: &str, name: &str) -> Option<u64> {
     let (_, rest) = text.split_once(name)?;
     let rest = rest.trim_start();
     let end = rest.find(|c: char| !c.is_ascii_digit());

@@ -1,0 +1,29 @@
+//! What the daemon adds: memory for each agent, time for each chunk, and how much passes through.
+
+mod chunks;
+mod events;
+mod memory;
+mod new_agent;
+mod peer;
+
+use anyhow::Result;
+
+use crate::table::Table;
+
+/// Measures all of it.
+pub(crate) async fn measure(table: &mut Table) -> Result<()> {
+    memory::idle()?.report(table);
+    let new = new_agent::times()?;
+    table.times("an agent's process: until the first token", &new.bare);
+    table
+        .times("agent.create: until the first token", &new.daemon)
+        .aim("20 ms")
+        .beside(new.daemon.median(), new.bare.median());
+    let chunks = chunks::times().await?;
+    table.times("a chunk, from the model through a process", &chunks.bare);
+    table
+        .times("a chunk, from the model through the daemon", &chunks.daemon)
+        .aim("the process + 0.2 ms")
+        .beside(chunks.daemon.median(), chunks.bare.median());
+    events::report(table)
+}
