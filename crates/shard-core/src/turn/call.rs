@@ -3,7 +3,7 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use serde_json::{Map, Value};
@@ -13,6 +13,7 @@ use shard_contracts::{
 };
 use shard_types::PermissionDecision;
 use shard_types::event::{AllowedBy, ToolResult};
+use tokio::time::Instant;
 
 use super::Turn;
 use super::guard::CallOutcome;
@@ -34,10 +35,14 @@ impl Turn {
         call: &Call,
         mode: &Arc<dyn Mode>,
     ) -> Result<CallOutcome, SessionGone> {
-        let began = Instant::now();
-        let (output, ran) = match self.prepare(call, mode).await? {
-            Ok(prepared) => (self.execute(call, prepared).await?, true),
-            Err(refusal) => (ToolOutput::error(refusal), false),
+        let (output, took) = match self.prepare(call, mode).await? {
+            Ok(prepared) => {
+                // Not before: a person may have thought about it for long.
+                let began = Instant::now();
+                let output = self.execute(call, prepared).await?;
+                (output, Some(began.elapsed()))
+            }
+            Err(refusal) => (ToolOutput::error(refusal), None),
         };
         let outcome = if output.is_error {
             CallOutcome::Failed
@@ -52,8 +57,7 @@ impl Turn {
                 content: output.content,
                 is_error: output.is_error,
                 exit_code: output.exit_code,
-                duration_ms: ran
-                    .then(|| u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX)),
+                duration_ms: took.map(|took| u64::try_from(took.as_millis()).unwrap_or(u64::MAX)),
                 render: output.render,
             })
             .await?;

@@ -55,6 +55,19 @@ async fn a_client_that_calls_itself_timeout_has_answered_all_the_same() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn how_long_a_call_took_leaves_out_how_long_a_person_thought() {
+    let mut bench = asked().await;
+    tokio::time::advance(Duration::from_secs(50)).await;
+    answer(&bench, json!({"decision": "allow"})).await.unwrap();
+    bench.call().await.answer("ok");
+    let events = bench.events_until("tool_result").await;
+    let Some(AgentEvent::ToolResult(result)) = events.last() else {
+        panic!("the call has its result");
+    };
+    assert!(result.duration_ms.unwrap() < 50_000, "{result:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_first_answer_counts() {
     let mut bench = asked().await;
     let fields = json!({"decision": "allow", "source": "web"});
