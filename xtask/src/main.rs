@@ -17,6 +17,7 @@ mod run;
 mod sample;
 mod schema;
 mod test;
+mod typescript;
 mod workspace;
 
 use std::process::ExitCode;
@@ -39,7 +40,7 @@ enum Command {
     Test(test::Arguments),
     /// Checks format, lints, layers, generated files, unwanted dependencies, documentation
     Check,
-    /// Writes the JSON Schemas in docs/schemas from the types
+    /// Writes the JSON Schemas in docs/schemas and the web client's types.ts from the types
     Schema,
     /// Measures start, memory and the cost of a command, with a release build
     Bench,
