@@ -18,6 +18,7 @@ mod sample;
 mod schema;
 mod test;
 mod typescript;
+mod web;
 mod workspace;
 
 use std::process::ExitCode;
@@ -42,6 +43,8 @@ enum Command {
     Check,
     /// Writes the JSON Schemas in docs/schemas and the web client's types.ts from the types
     Schema,
+    /// Builds the web client into web/build, if it changed
+    Web,
     /// Measures start, memory and the cost of a command, with a release build
     Bench,
 }
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
         Command::Test(arguments) => test::run(&arguments),
         Command::Check => check::run(),
         Command::Schema => schema::run(),
+        Command::Web => web::run(),
         Command::Bench => bench::run(),
     };
     match done {

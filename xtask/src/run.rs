@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::program;
 use crate::sample;
+use crate::web;
 use crate::workspace::Metadata;
 
 /// How `shard run` ends when there was no line to read.
@@ -23,6 +24,7 @@ const TOO_MANY: usize = 3;
 /// after the other until the input ends.
 pub(crate) fn run() -> Result<()> {
     let target = Metadata::read()?.target()?;
+    web::run()?;
     program::run(&mut program::cargo(&[
         "build",
         "--locked",
