@@ -48,7 +48,8 @@ function assistantRows(message: Message, live: boolean): Row[] {
   const rows = message.content.flatMap((block, at): Row[] => {
     const key = `${message.id}/${at}`;
     const grows = streams && at === message.content.length - 1;
-    if (block.type === 'text') return block.text.trim() ? [{ kind: 'text', key, text: block.text, live: grows }] : [];
+    if (block.type === 'text')
+      return block.text.trim() ? [{ kind: 'text', key, text: block.text, live: grows }] : [];
     if (block.type === 'thinking') {
       return block.text.trim() || grows ? [{ kind: 'thinking', key, text: block.text, live: grows }] : [];
     }
