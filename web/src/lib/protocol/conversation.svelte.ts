@@ -165,7 +165,8 @@ export class Conversation {
     return data.compacted;
   }
 
-  async loadOlder(sessionId: string): Promise<void> {
+  /** Loads a page before what is there; `measure` runs right before it is shown. */
+  async loadOlder(sessionId: string, measure: () => void): Promise<void> {
     const before = this.#view.oldest;
     if (this.#loadingOlder || !this.#view.hasMore || !before) return;
     this.#loadingOlder = true;
@@ -178,6 +179,7 @@ export class Conversation {
       });
       // A sync may have put another beginning in place meanwhile; the page would not join it.
       if (this.#view.oldest === before) {
+        measure();
         this.receive({ type: 'local.older', messages: page.messages, has_more: page.has_more });
       }
     } finally {

@@ -149,9 +149,13 @@ function modelOf(active: { provider: string; model: string }): Partial<AgentInfo
 
 export function groupOf({ info }: FleetAgent): Group {
   if (info.status === 'waiting_for_permission' || info.status === 'waiting_for_ui') return 'needs-you';
-  if (info.runtime_state === 'failed' || info.status === 'error') return 'needs-you';
+  if (isFailed({ info })) return 'needs-you';
   if (info.runtime_state === 'stopped') return 'idle';
   return info.status === 'idle' && info.runtime_state !== 'starting' ? 'idle' : 'working';
+}
+
+export function isFailed({ info }: Pick<FleetAgent, 'info'>): boolean {
+  return info.runtime_state === 'failed' || info.status === 'error';
 }
 
 export function nameOf(info: AgentInfo): string {

@@ -15,12 +15,15 @@ export function stateOf(call: Call, status: View['status']): CallState {
 }
 
 /** What it is about: the first of these arguments that it has. */
-const ABOUT = ['command', 'path', 'pattern', 'query', 'question', 'name', 'task', 'url'];
+const ABOUT = ['command', 'pattern', 'path', 'query', 'question', 'name', 'task', 'url'];
 
 export function aboutOf(call: Call): string {
   for (const key of ABOUT) {
     const value = call.args[key];
-    if (typeof value === 'string' && value) return firstLine(value);
+    if (typeof value !== 'string' || !value) continue;
+    const place =
+      key === 'pattern' && typeof call.args['path'] === 'string' ? ` in ${call.args['path']}` : '';
+    return firstLine(value + place);
   }
   if (Object.keys(call.args).length > 0) return firstLine(JSON.stringify(call.args));
   // The arguments are not whole yet; the beginning of one already says something.
