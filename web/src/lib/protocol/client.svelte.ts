@@ -5,6 +5,9 @@ import { Connection, type Incoming } from './connection.svelte';
 import { Conversation } from './conversation.svelte';
 import { Enrollment } from './enrollment';
 import { Fleet } from './fleet.svelte';
+import type { PendingRequest } from './types';
+
+type SyncEvent = Extract<Incoming, { type: 'sync' }>;
 
 export class Client {
   readonly enrollment: Enrollment;
@@ -59,7 +62,7 @@ export class Client {
     if (id === undefined) return;
     const open = this.#open.get(id);
     if (open) {
-      open.receive(message);
+      open.receive(message.type === 'sync' ? this.#splitAsks(message, id) : message);
       return;
     }
     const asks = message.type === 'permission_request' || message.type === 'ui_request';
@@ -71,6 +74,16 @@ export class Client {
       this.#delegated.set(id, child);
     }
     child?.receive(message);
+  }
+
+  /** A sync may bring questions of children; they are answered under the child's own id. */
+  #splitAsks(sync: SyncEvent, agentId: string): SyncEvent {
+    const own = sync.pending_requests.filter((request: PendingRequest & { agent_id?: string }) => {
+      if (request.agent_id === undefined || request.agent_id === agentId) return true;
+      this.#route({ ...request, agent_id: request.agent_id });
+      return false;
+    });
+    return { ...sync, pending_requests: own };
   }
 
   #descends(child: string, ancestor: string): boolean {
