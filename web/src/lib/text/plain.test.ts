@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { headAndTail, lastLine, plain } from './plain';
+import { headAndTail, lastLine, plain, visible } from './plain';
 
 it('takes escape codes and control characters out', () => {
   expect(plain('\x1b[1;32mok\x1b[0m')).toBe('ok');
@@ -11,6 +11,11 @@ it('takes escape codes and control characters out', () => {
 it('shows what a carriage return leaves of a line', () => {
   expect(plain('10 %\r50 %\r100 %\ndone\r\n')).toBe('100 %\ndone\n');
   expect(lastLine('a\nb\rc\n\n')).toBe('c');
+});
+
+it('hides nothing of what is decided on', () => {
+  expect(visible('rm -rf ~\rls\x1b[8m\n\u202etxt')).toBe('rm -rf ~‹U+000D›ls‹U+001B›[8m\n‹U+202E›txt');
+  expect(visible('a\r\nb\tc é')).toBe('a\nb\tc é');
 });
 
 it('keeps head and tail of what is long', () => {

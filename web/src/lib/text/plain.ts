@@ -7,6 +7,18 @@ const ESCAPES =
 // eslint-disable-next-line no-control-regex
 const CONTROLS = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f]/g;
 
+/** What turns the direction of text around, and so can make it read as something else. */
+const TURNS = /[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]/g;
+
+/**
+ * Text that a person decides on: nothing of it may be hidden, so that what cannot be seen is spelled
+ * out.
+ */
+export function visible(text: string): string {
+  const spell = (char: string) => `‹U+${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}›`;
+  return text.replace(/\r\n/g, '\n').replace(/\r/g, spell).replace(CONTROLS, spell).replace(TURNS, spell);
+}
+
 /** Plain lines of text: colours go, a carriage return shows what would be left of its line. */
 export function plain(text: string): string {
   return text
@@ -14,7 +26,8 @@ export function plain(text: string): string {
     .replace(/\r\n/g, '\n')
     .replace(/[^\n]*\r(?=[^\n])/g, '')
     .replace(/\r/g, '')
-    .replace(CONTROLS, '');
+    .replace(CONTROLS, '')
+    .replace(TURNS, '');
 }
 
 export function lastLine(text: string): string {

@@ -1,6 +1,6 @@
 /** What one line says of a tool call. */
 import { isBusy, type Call, type View } from '$lib/protocol/view';
-import { plain } from '$lib/text/plain';
+import { visible } from '$lib/text/plain';
 
 export type CallState = 'writing' | 'waiting' | 'running' | 'done' | 'failed' | 'interrupted';
 
@@ -32,7 +32,7 @@ export function aboutOf(call: Call): string {
 }
 
 function firstLine(text: string): string {
-  const [line = '', ...rest] = plain(text).trim().split('\n');
+  const [line = '', ...rest] = visible(text).trim().split('\n');
   return rest.length > 0 ? `${line} …` : line;
 }
 
