@@ -2,7 +2,7 @@
 import type { Connection, Incoming } from './connection.svelte';
 import { CommandFailed, messageOf, newKey } from './commands';
 import { reduce, type LocalEvent } from './reduce';
-import type { Image, ModeDescriptor, ModelDescriptor, UiValue } from './types';
+import type { Image, ModeDescriptor, ModelDescriptor, ReasoningLevels, UiValue } from './types';
 import { emptyView, isBusy, type View } from './view';
 
 /** How often a stream is drawn, in milliseconds. Faster than this nobody reads. */
@@ -157,6 +157,23 @@ export class Conversation {
 
   async setMode(mode: string): Promise<void> {
     await this.#connection.request<'set_mode'>({ type: 'set_mode', agent_id: this.agentId, mode });
+  }
+
+  async efforts(): Promise<ReasoningLevels> {
+    return this.#connection.request<'list_reasoning_levels'>({
+      type: 'list_reasoning_levels',
+      agent_id: this.agentId
+    });
+  }
+
+  /** `model` is the one that the choice was made for; if another is active by now, it is refused. */
+  async setEffort(model: string, effort: string): Promise<void> {
+    await this.#connection.request<'set_reasoning_level'>({
+      type: 'set_reasoning_level',
+      agent_id: this.agentId,
+      model,
+      effort
+    });
   }
 
   async compact(): Promise<boolean> {

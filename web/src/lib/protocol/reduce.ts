@@ -88,7 +88,14 @@ export function reduce(view: View, event: AgentEvent | LocalEvent, now: number):
     case 'ui_resolved':
       return resolved(view, event.request_id, (open) => describeUiAnswer(open, event, now));
     case 'model_changed':
-      return { ...view, model: event.active, capabilities: event.capabilities ?? view.capabilities };
+      return {
+        ...view,
+        model: event.active,
+        effort: undefined,
+        capabilities: event.capabilities ?? view.capabilities
+      };
+    case 'reasoning_level_changed':
+      return { ...view, effort: event.active };
     case 'mode_changed':
       return { ...view, mode: event.mode };
     case 'queue_changed':

@@ -20,6 +20,7 @@ export function applySync(view: View, sync: Sync): View {
     capabilities: sync.capabilities ?? [],
     epoch: sync.runtime_epoch,
     model: sync.model ?? (sameRuntime ? view.model : undefined),
+    effort: sameRuntime && view.model?.id === sync.model?.id ? view.effort : undefined,
     usage: sync.usage ?? (sameRuntime ? view.usage : undefined),
     items: [...older, ...items],
     calls,

@@ -83,6 +83,8 @@ export interface View {
   capabilities: string[];
   epoch?: number;
   model?: ModelDescriptor;
+  /** The reasoning effort, once it was changed here: a sync does not tell. */
+  effort?: string;
   usage?: Usage;
   turn?: string;
   items: Item[];
