@@ -5,13 +5,22 @@ use anyhow::{Result, bail};
 use crate::layers;
 use crate::program;
 use crate::schema;
+use crate::web;
 use crate::workspace::Metadata;
 
 /// `ring` is the one cryptography: the first takes minutes to build, the second a system library.
 const UNWANTED: [&str; 2] = ["aws-lc-sys", "openssl-sys"];
 
 /// The quick ones first.
-const CHECKS: [fn() -> Result<()>; 6] = [format, arrows, schemas, unwanted, lints, documentation];
+const CHECKS: [fn() -> Result<()>; 7] = [
+    format,
+    arrows,
+    schemas,
+    unwanted,
+    web::check,
+    lints,
+    documentation,
+];
 
 /// Makes every check, also after one has failed, and tells at the end which did.
 pub(crate) fn run() -> Result<()> {

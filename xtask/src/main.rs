@@ -17,6 +17,8 @@ mod run;
 mod sample;
 mod schema;
 mod test;
+mod typescript;
+mod web;
 mod workspace;
 
 use std::process::ExitCode;
@@ -39,8 +41,10 @@ enum Command {
     Test(test::Arguments),
     /// Checks format, lints, layers, generated files, unwanted dependencies, documentation
     Check,
-    /// Writes the JSON Schemas in docs/schemas from the types
+    /// Writes the JSON Schemas in docs/schemas and the web client's types.ts from the types
     Schema,
+    /// Builds the web client into web/build, if it changed
+    Web,
     /// Measures start, memory and the cost of a command, with a release build
     Bench,
 }
@@ -51,6 +55,7 @@ fn main() -> ExitCode {
         Command::Test(arguments) => test::run(&arguments),
         Command::Check => check::run(),
         Command::Schema => schema::run(),
+        Command::Web => web::run(),
         Command::Bench => bench::run(),
     };
     match done {

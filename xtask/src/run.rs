@@ -7,6 +7,7 @@ use anyhow::{Result, anyhow};
 
 use crate::program;
 use crate::sample;
+use crate::web;
 use crate::workspace::Metadata;
 
 #[derive(Debug, clap::Args)]
@@ -19,6 +20,7 @@ pub(crate) struct Arguments {
 /// Builds everything (not optimised: the first build is much quicker so) and becomes the daemon.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let target = Metadata::read()?.target()?;
+    web::run()?;
     program::run(&mut program::cargo(&[
         "build",
         "--locked",

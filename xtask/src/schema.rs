@@ -1,4 +1,5 @@
-//! `cargo xtask schema`: the JSON Schemas under `docs/schemas`, made from the types.
+//! `cargo xtask schema`: the JSON Schemas under `docs/schemas` and the web client's TypeScript,
+//! both made from the types.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -6,15 +7,30 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde_json::Value;
 
+use crate::typescript;
 use crate::workspace;
+
+/// Where the web client has its types.
+const TYPESCRIPT: &str = "web/src/lib/protocol/types.ts";
+
+/// What never crosses a wire that the web client reads.
+const NOT_ON_THE_WIRE: [&str; 2] = ["config", "session_entry"];
 
 const END: &str = ".schema.json";
 
 /// Files by name, with their text.
 type Files = BTreeMap<String, String>;
 
-/// Writes the schemas, and removes those of types that are no more.
+/// Writes the schemas, and removes those of types that are no more; then the TypeScript.
 pub(crate) fn run() -> Result<()> {
+    let typescript = workspace::root().join(TYPESCRIPT);
+    if let Some(folder) = typescript.parent() {
+        let cannot = || format!("cannot make {}", folder.display());
+        std::fs::create_dir_all(folder).with_context(cannot)?;
+    }
+    let cannot = || format!("cannot write {}", typescript.display());
+    std::fs::write(&typescript, typescript_text()?).with_context(cannot)?;
+    println!("wrote {}", typescript.display());
     let folder = folder();
     let wanted = generated()?;
     std::fs::create_dir_all(&folder)
@@ -37,23 +53,42 @@ pub(crate) fn run() -> Result<()> {
 
 /// What is wrong with the schemas that are there, each as a sentence.
 pub(crate) fn faults() -> Result<Vec<String>> {
-    Ok(differences(&generated()?, &present(&folder())?))
+    let mut faults = differences(&generated()?, &present(&folder())?);
+    let typescript = std::fs::read_to_string(workspace::root().join(TYPESCRIPT));
+    if typescript.ok() != Some(typescript_text()?) {
+        faults.push(format!("{TYPESCRIPT} is stale"));
+    }
+    Ok(faults)
 }
 
 fn folder() -> PathBuf {
     workspace::root().join("docs/schemas")
 }
 
-fn generated() -> Result<Files> {
+fn schemas() -> Vec<(&'static str, Value)> {
     let messages = shard_protocol::schema::all().into_iter();
-    let mut schemas: Vec<(&str, Value)> = messages
-        .map(|(name, schema)| (name, schema.to_value()))
+    let messages = messages.map(|(name, schema)| (name, schema.to_value()));
+    let mut schemas: Vec<_> = messages
+        .chain([("config", shard_config::schema())])
         .collect();
-    schemas.push(("config", shard_config::schema()));
-    let mut files = Files::new();
-    for (name, mut schema) in schemas {
+    for (_, schema) in &mut schemas {
         // Another crate of the same build may ask serde_json to keep keys as they came.
         schema.sort_all_objects();
+    }
+    schemas
+}
+
+fn typescript_text() -> Result<String> {
+    let schemas = schemas();
+    let wire = schemas
+        .iter()
+        .filter(|(name, _)| !NOT_ON_THE_WIRE.contains(name));
+    typescript::module(wire.map(|(_, schema)| schema))
+}
+
+fn generated() -> Result<Files> {
+    let mut files = Files::new();
+    for (name, schema) in schemas() {
         let text = serde_json::to_string_pretty(&schema)?;
         files.insert(format!("{name}{END}"), format!("{text}\n"));
     }

@@ -4,6 +4,7 @@ use anyhow::{Result, bail};
 
 use crate::check;
 use crate::program;
+use crate::web;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -19,6 +20,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if let Err(failure) = &checked {
         eprintln!("error: {failure:#}");
     }
+    web::run()?;
+    web::test()?;
     // Tests start the program by its path, which building them alone need not make.
     program::run(&mut program::cargo(&["build", "--workspace", "--locked"]))?;
     let mut tests = program::cargo(&["test", "--workspace", "--locked"]);

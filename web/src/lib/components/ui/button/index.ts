@@ -1,0 +1,1 @@
+export { default as Button, buttonVariants, type ButtonSize, type ButtonVariant } from './button.svelte';

@@ -1,0 +1,1 @@
+export { default as Input, inputVariants } from './input.svelte';
