@@ -10,7 +10,11 @@ export default defineConfig({
   server: {
     proxy: {
       // `npm run dev` beside a running daemon, which must list this origin in `allowed_origins`.
-      '^/(bootstrap|enroll|logout|healthz|ws)': { target: 'http://127.0.0.1:7411', ws: true }
+      '^/(bootstrap|enroll|logout|healthz|ws)': {
+        target: 'http://127.0.0.1:7411',
+        changeOrigin: true,
+        ws: true
+      }
     }
   },
   test: { environment: 'jsdom', include: ['src/**/*.test.ts'] }

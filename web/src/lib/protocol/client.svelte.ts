@@ -62,6 +62,10 @@ export class Client {
     if (id === undefined) return;
     const open = this.#open.get(id);
     if (open) {
+      if (message.type === 'agent_exited') open.receive({ type: 'local.ended', reason: message.reason });
+      if (message.type === 'agent_status_changed' && message.runtime_state === 'stopped') {
+        open.receive({ type: 'local.ended' });
+      }
       open.receive(message.type === 'sync' ? this.#splitAsks(message, id) : message);
       return;
     }

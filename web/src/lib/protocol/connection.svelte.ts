@@ -10,7 +10,6 @@ import {
   ConnectionLost,
   NoAnswer,
   newKey,
-  type Command,
   type CommandOf,
   type CommandType,
   type DataOf
@@ -23,6 +22,7 @@ export const PROTOCOL_VERSION = '0.1.0';
 const ANSWER_WITHIN = 30_000;
 /** A daemon that accepts and then says nothing is as good as none. */
 const HELLO_WITHIN = 10_000;
+const PROBE_WITHIN = 5_000;
 
 export type ConnectionState =
   | { kind: 'connecting' }
@@ -100,6 +100,7 @@ export class Connection {
   /** The network came back, or the page into view. */
   nudge(): void {
     const kind = this.#state.kind;
+    if (kind === 'connected') void this.#probe(this.#generation);
     if (kind === 'waiting' || kind === 'offline') {
       this.#attempt = 0;
       this.connect();
@@ -138,6 +139,17 @@ export class Connection {
       } catch (error) {
         if (!(error instanceof ConnectionLost)) throw error;
       }
+    }
+  }
+
+  /** After a sleep a connection may be dead without the browser knowing. */
+  async #probe(generation: number): Promise<void> {
+    try {
+      await this.request<'agent.list'>({ type: 'agent.list' }, PROBE_WITHIN);
+    } catch (error) {
+      if (!(error instanceof NoAnswer) || generation !== this.#generation || !this.isConnected) return;
+      this.#drop();
+      this.#again('The daemon did not answer.');
     }
   }
 
@@ -267,5 +279,3 @@ function parse(text: string): (Incoming | (Answer & { type: 'response' })) | und
     return undefined;
   }
 }
-
-export type { Command };

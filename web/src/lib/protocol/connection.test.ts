@@ -113,6 +113,14 @@ describe('a connection', () => {
     expect(sockets).toHaveLength(3);
   });
 
+  it('that is dead without having been closed is noticed when the page comes into view', async () => {
+    const { connection, sockets } = await connected();
+    connection.nudge();
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(connection.state).toMatchObject({ kind: 'waiting' });
+    expect(sockets[0]!.closed).toBe(true);
+  });
+
   it('gives up waiting for an answer that does not come', async () => {
     const { connection } = await connected();
     const lost = connection.request<'agent.list'>({ type: 'agent.list' }, 2000).catch((e: Error) => e.name);

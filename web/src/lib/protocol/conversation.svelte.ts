@@ -99,7 +99,7 @@ export class Conversation {
         { ready: () => this.attach(), within: ATTACH_WITHIN, key: key + again }
       );
     try {
-      await prompt(busy() ? how : undefined);
+      await this.#reattaching(() => prompt(busy() ? how : undefined));
     } catch (error) {
       // A turn began while the message was on its way. That it is refused means it did not happen.
       const late = error instanceof CommandFailed && error.code === 'CONFLICT' && busy();
@@ -112,7 +112,9 @@ export class Conversation {
 
   /** Ends the turn; gives back the messages that waited, to be put into the field again. */
   async abort(): Promise<string[]> {
-    const data = await this.#connection.request<'abort'>({ type: 'abort', agent_id: this.agentId });
+    const data = await this.#reattaching(() =>
+      this.#connection.request<'abort'>({ type: 'abort', agent_id: this.agentId })
+    );
     return (data.cleared ?? []).map((one) => one.message);
   }
 
@@ -152,11 +154,15 @@ export class Conversation {
   }
 
   async setModel(model: string): Promise<void> {
-    await this.#connection.request<'set_model'>({ type: 'set_model', agent_id: this.agentId, model });
+    await this.#reattaching(() =>
+      this.#connection.request<'set_model'>({ type: 'set_model', agent_id: this.agentId, model })
+    );
   }
 
   async setMode(mode: string): Promise<void> {
-    await this.#connection.request<'set_mode'>({ type: 'set_mode', agent_id: this.agentId, mode });
+    await this.#reattaching(() =>
+      this.#connection.request<'set_mode'>({ type: 'set_mode', agent_id: this.agentId, mode })
+    );
   }
 
   async efforts(): Promise<ReasoningLevels> {
@@ -201,6 +207,18 @@ export class Conversation {
       }
     } finally {
       this.#loadingOlder = false;
+    }
+  }
+
+  /** Attaches again if the daemon has let go of this connection, as it may when a process ends. */
+  async #reattaching<T>(run: () => Promise<T>): Promise<T> {
+    try {
+      return await run();
+    } catch (error) {
+      if (!(error instanceof CommandFailed && error.code === 'NOT_ATTACHED')) throw error;
+      this.#isAttached = false;
+      await this.attach();
+      return run();
     }
   }
 

@@ -65,6 +65,18 @@ describe('a message', () => {
   });
 });
 
+it('a connection that was let go of attaches again', async () => {
+  const { conversation, sent } = fake({
+    prompt: (_, nth) => {
+      if (nth === 0) throw new CommandFailed('NOT_ATTACHED', 'attach first');
+      return {};
+    }
+  });
+  await conversation.send('hi', 'follow_up');
+  expect(sent.map((command) => command.type)).toEqual(['agent.attach', 'prompt', 'agent.attach', 'prompt']);
+  expect(sent[3]!['request_key']).toBe(sent[1]!['request_key']);
+});
+
 it('stopping gives back what waited', async () => {
   const { conversation } = fake({ abort: () => ({ cleared: [{ kind: 'follow_up', message: 'later' }] }) });
   expect(await conversation.abort()).toEqual(['later']);

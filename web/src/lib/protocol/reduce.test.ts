@@ -136,6 +136,15 @@ describe('older messages', () => {
   });
 });
 
+it('a process that ends leaves nothing running and nothing to answer', () => {
+  const upTo = turn.findIndex((event) => event.type === 'permission_request') + 1;
+  const view = play(emptyView(), turn.slice(0, upTo));
+  expect(reduce(view, { type: 'local.ended' }, NOW)).toMatchObject({ status: 'idle', asks: [] });
+  const killed = reduce(view, { type: 'local.ended', reason: 'signal 9' }, NOW);
+  expect(killed.status).toBe('error');
+  expect(killed.items.at(-1)).toMatchObject({ kind: 'notice', tone: 'error' });
+});
+
 it('an event of a later build changes nothing', () => {
   const { view } = whole();
   expect(reduce(view, { type: 'telepathy' } as unknown as AgentEvent, NOW)).toBe(view);

@@ -12,6 +12,8 @@ import type { Call, Item, OpenAsk, Remark, View } from './view';
 export type LocalEvent =
   | { type: 'local.answering'; request_id: string }
   | { type: 'local.answer_failed'; request_id: string; failure: string }
+  /** The process is gone; with a reason if that was not on purpose. */
+  | { type: 'local.ended'; reason?: string }
   | { type: 'local.older'; messages: Message[]; has_more: boolean };
 
 /** How much live output of a tool is kept, in characters: a screenful and some. */
@@ -104,6 +106,8 @@ export function reduce(view: View, event: AgentEvent | LocalEvent, now: number):
       return changeAsk(view, event.request_id, { sending: true, failure: undefined });
     case 'local.answer_failed':
       return changeAsk(view, event.request_id, { sending: false, failure: event.failure });
+    case 'local.ended':
+      return ended(view, event.reason);
     case 'local.older':
       return prependPage(view, event.messages, event.has_more);
     default:
@@ -177,6 +181,15 @@ function turnEnd(view: View, event: Event<'turn_end'>): View {
   const limit = 'The turn reached its limit of rounds or output. Send “go on” to continue.';
   const text = event.reason === 'limit' ? limit : 'The turn failed. Send the message again to retry.';
   return remark(next, { kind: 'notice', tone: event.reason === 'limit' ? 'warn' : 'error', text });
+}
+
+/** Nothing runs and nothing can be answered any more. What waits is the daemon's to keep. */
+function ended(view: View, reason: string | undefined): View {
+  const status = reason === undefined ? 'idle' : 'error';
+  const next: View = { ...view, status, turn: undefined, detail: undefined, asks: [] };
+  if (reason === undefined) return next;
+  const text = `The agent’s process ended by itself: ${reason}. A message starts it again.`;
+  return remark(next, { kind: 'notice', tone: 'error', text });
 }
 
 function remark(view: View, entry: WithoutPlace<Remark>): View {
