@@ -250,7 +250,7 @@ impl AgentProcess {
             );
         };
         // The end of the process may be known before its last words are read.
-        self.messages.drained(LAST_WORDS).await;
+        _ = self.messages.drained(LAST_WORDS).await;
         assert_eq!(self.messages.broken(), None, "a line that is no message");
         status.unwrap_or_else(|error| panic!("cannot wait for the agent: {error}"))
     }
@@ -259,7 +259,7 @@ impl AgentProcess {
     pub async fn kill9(&self) {
         let killed = self.child.lock().await.kill().await;
         killed.unwrap_or_else(|error| panic!("cannot kill the agent: {error}"));
-        self.messages.drained(LAST_WORDS).await;
+        _ = self.messages.drained(LAST_WORDS).await;
     }
 }
 

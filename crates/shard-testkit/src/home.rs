@@ -11,7 +11,7 @@ use shard_types::SessionEntry;
 use tempfile::TempDir;
 
 use crate::model::ScriptedModel;
-use crate::procs::processes_under;
+use crate::procs::{processes_under, signal};
 
 pub use builder::{HomeBuilder, allow_all, ask_all};
 
@@ -62,7 +62,10 @@ impl Home {
     /// `SHARD_HOME`. The program makes it.
     #[must_use]
     pub fn shard_home(&self) -> PathBuf {
-        self.path.join("home/.shard")
+        match self.extra_env.get("SHARD_HOME") {
+            Some(elsewhere) => elsewhere.into(),
+            None => self.path.join("home/.shard"),
+        }
     }
 
     /// `XDG_CONFIG_HOME`.
@@ -221,13 +224,7 @@ impl Home {
 impl Drop for Home {
     fn drop(&mut self) {
         for pid in processes_under(&self.path) {
-            let pid = i32::try_from(pid)
-                .ok()
-                .and_then(rustix::process::Pid::from_raw);
-            if let Some(pid) = pid {
-                let _already_over =
-                    rustix::process::kill_process(pid, rustix::process::Signal::KILL);
-            }
+            signal(pid, rustix::process::Signal::KILL);
         }
         // A process that was killed just now may still hold a file open; removing works anyway.
         let _best_effort = std::fs::remove_dir_all(self.root.path());

@@ -1,5 +1,6 @@
 //! What Shard's tests stand on: a scripted model behind a real HTTP server, a throw-away home,
-//! and the real binary driven over stdio or from a command line. A dev-dependency only.
+//! and the real binary driven over stdio, from a command line, or as a daemon with any number of
+//! clients. A dev-dependency only.
 //!
 //! A test says what the model will answer, runs the program, and looks at what came out on
 //! both sides: the messages of the agent and the requests that reached the model.
@@ -26,21 +27,29 @@
 //! fails. Deadlines run on the caller's clock, so these helpers are not for paused time.
 
 mod agent;
+mod browser;
 mod child;
 mod cli;
+mod client;
+mod daemon;
 mod home;
+mod http;
 mod messages;
 pub mod model;
 mod procs;
 mod turn;
 
 pub use agent::AgentProcess;
+pub use browser::Browser;
 pub use cli::{Output, run_cli};
+pub use client::{Attached, Client};
+pub use daemon::DaemonProcess;
 pub use home::{Home, HomeBuilder, allow_all, ask_all};
+pub use http::{Http, HttpResponse};
 pub use messages::Mark;
 pub use model::{
     Gate, Provider, Reply, Request, ScriptedModel, UsageShape, comment, cut, error, error_event,
     hang_up, hold, pause, raw, text, thinking, tool, usage,
 };
-pub use procs::{alive, processes_under, until};
+pub use procs::{alive, descendants, processes_under, signal, until};
 pub use turn::{Answer, Turn};

@@ -49,10 +49,15 @@ impl Messages {
     }
 
     /// Waits until everything that was written has been read; at most so long, as another process
-    /// may hold the output open.
-    pub(crate) async fn drained(&self, patience: Duration) {
+    /// may hold the output open. Whether it was in time.
+    pub(crate) async fn drained(&self, patience: Duration) -> bool {
         let mut state = self.0.subscribe();
-        _ = tokio::time::timeout(patience, state.wait_for(|state| state.closed)).await;
+        let drained = state.wait_for(|state| state.closed);
+        tokio::time::timeout(patience, drained).await.is_ok()
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.0.borrow().closed
     }
 
     pub(crate) fn mark(&self) -> Mark {

@@ -4,6 +4,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
+
 /// The processes whose working directory, command line or environment names something under
 /// `root`. The test's own process and those that only wait to be reaped are left out.
 ///
@@ -36,12 +38,41 @@ fn names(pid: u32, root: &Path) -> bool {
 /// Whether a process runs: it exists and is no zombie.
 #[must_use]
 pub fn alive(pid: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    living_parent(pid).is_some()
+}
+
+/// The parent of a process that runs.
+fn living_parent(pid: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name of the program stands in parentheses and may hold anything.
-    let state = stat
-        .rsplit_once(") ")
-        .and_then(|(_, rest)| rest.chars().next());
-    state.is_some_and(|state| !matches!(state, 'Z' | 'X'))
+    let mut fields = stat.rsplit_once(") ")?.1.split(' ');
+    let state = fields.next()?;
+    let parent = fields.next()?.parse().ok()?;
+    (!matches!(state, "Z" | "X")).then_some(parent)
+}
+
+/// The processes that run below a process, however deep. Linux only: elsewhere none.
+#[must_use]
+pub fn descendants(pid: u32) -> Vec<u32> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let parents: Vec<_> = pids
+        .filter_map(|pid| Some((pid, living_parent(pid)?)))
+        .collect();
+    let mut found = vec![pid];
+    let mut next = 0;
+    while let Some(&above) = found.get(next) {
+        let below = parents.iter().filter(|(_, parent)| *parent == above);
+        found.extend(below.map(|(pid, _)| pid));
+        next += 1;
+    }
+    found.split_off(1)
+}
+
+/// The arguments of a process, separated by spaces.
+pub(crate) fn command_line(pid: u32) -> String {
+    let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).replace('\0', " ")
 }
 
 /// Looks every 10 ms until the condition holds, and fails the test with the sentence when it does
@@ -51,5 +82,13 @@ pub async fn until(what: &str, deadline: Duration, mut condition: impl FnMut() -
     while !condition() {
         assert!(Instant::now() < end, "waited {deadline:?} until {what}");
         tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Sends a signal; a process that is gone takes none.
+pub fn signal(pid: u32, signal: Signal) {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    if let Some(pid) = pid {
+        let _already_over = kill_process(pid, signal);
     }
 }
