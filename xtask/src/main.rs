@@ -10,6 +10,7 @@
 )]
 
 mod bench;
+mod browser;
 mod check;
 mod layers;
 mod program;

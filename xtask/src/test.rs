@@ -2,6 +2,7 @@
 
 use anyhow::{Result, bail};
 
+use crate::browser;
 use crate::check;
 use crate::program;
 use crate::web;
@@ -20,6 +21,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if let Err(failure) = &checked {
         eprintln!("error: {failure:#}");
     }
+    browser::ensure()?;
     web::run()?;
     web::test()?;
     // Tests start the program by its path, which building them alone need not make.

@@ -38,7 +38,20 @@ impl DaemonProcess {
     /// # Panics
     /// When it does not within 20 s.
     pub async fn start(home: &Home, args: &[&str]) -> Self {
-        let mut all = vec!["daemon", "--port", "0"];
+        Self::start_at(home, 0, args).await
+    }
+
+    /// The same in the place of a daemon that is gone: on its port.
+    ///
+    /// # Panics
+    /// As [`start`](Self::start).
+    pub async fn start_on(home: &Home, port: u16) -> Self {
+        Self::start_at(home, port, &[]).await
+    }
+
+    async fn start_at(home: &Home, port: u16, args: &[&str]) -> Self {
+        let port = port.to_string();
+        let mut all = vec!["daemon", "--port", &port];
         all.extend(args);
         let mut child = child::spawn(home, &all, Stdio::null());
         let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {

@@ -232,15 +232,12 @@ impl Broker {
     fn shut_down(&mut self, force: bool, done: oneshot::Sender<()>) {
         self.shut = true;
         self.closing.push(done);
-        let waits = !matches!(
-            self.agent.record().status,
-            AgentStatus::Streaming | AgentStatus::Compacting
-        );
+        let status = self.agent.record().status;
+        let works = matches!(status, AgentStatus::Streaming | AgentStatus::Compacting);
         match &self.process {
             Process::None => self.ended_for_good(),
             _ if force => self.process.end(Stop::Now, Why::Wanted),
-            // Who waits for a person would wait for ever.
-            Process::Running { .. } if !waits => self.stop_when_idle = true,
+            Process::Running { .. } if works => self.stop_when_idle = true,
             _ => self.process.end(Stop::Gently, Why::Wanted),
         }
     }
@@ -491,6 +488,10 @@ impl Broker {
         self.active_at = Instant::now();
         self.tell_activity(phase, None);
         self.stop_if_idle();
+        if self.shut && phase == Phase::Waiting {
+            // It would wait for ever: nobody can come any more.
+            self.process.end(Stop::Gently, Why::Wanted);
+        }
     }
 
     fn stop_if_idle(&mut self) {
