@@ -21,7 +21,8 @@ const MADE: [&str; 3] = ["node_modules", "build", ".svelte-kit"];
 /// Builds the client, unless nothing changed since it was built.
 pub(crate) fn run() -> Result<()> {
     let folder = folder();
-    let built = modified(&folder.join("build/index.html"));
+    // Not the page itself: building the daemon alone puts one there that says what is missing.
+    let built = modified(&folder.join("build/_app/version.json"));
     if built.is_some() && newest(&folder, true)? <= built {
         return Ok(());
     }
