@@ -5,6 +5,7 @@
 
 mod asks;
 mod crash;
+mod creating;
 mod cut_points;
 mod messages;
 mod restoring;
