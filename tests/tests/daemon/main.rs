@@ -10,6 +10,7 @@ mod cut_points;
 mod messages;
 mod restoring;
 mod secrets;
+mod slow_clients;
 mod streams;
 mod tools_at_the_socket;
 mod web;
