@@ -5,12 +5,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use serde::Deserialize;
-use serde_json::value::{RawValue, to_raw_value};
-use shard_protocol::ErrorBody;
-
 use crate::client::{Reply, refuse};
 use crate::runtime::Violation;
+use serde::Deserialize;
+use serde_json::value::{RawValue, to_raw_value};
 use shard_types::ErrorCode;
 
 /// More than any number of clients has under way; one process that answers nothing must not make
@@ -29,16 +27,14 @@ const OURS: [&str; 3] = ["id", "agent_id", "source"];
 
 impl Calls {
     /// The line with which a client's command goes to the process, and the place for its answer.
-    /// Values are copied as they stand. `source` says who answers a question.
-    ///
-    /// # Errors
-    /// The reply, and why the command goes nowhere.
+    /// Values are copied as they stand. `source` says who answers a question. `None` when the
+    /// command goes nowhere, of which its sender was told.
     pub(super) fn forward(
         &mut self,
         line: &str,
         source: Option<&str>,
         reply: Reply,
-    ) -> Result<String, (Reply, ErrorBody)> {
+    ) -> Option<String> {
         // A frame may hold line breaks between its tokens; towards the process they end a message.
         let on_one_line = line.contains(['\n', '\r']).then(|| compact(line));
         let line = on_one_line.as_deref().unwrap_or(line);
@@ -46,19 +42,19 @@ impl Calls {
             Ok(fields) => fields,
             Err(_) => {
                 let error = refuse(ErrorCode::InvalidRequest, "a message is a JSON object");
-                return Err((reply, error));
+                reply.send(Err(error));
+                return None;
             }
         };
         if self.open.len() >= MAX_OPEN {
             let message = "too many commands wait for this agent; try again later";
-            return Err((reply, refuse(ErrorCode::Conflict, message)));
+            reply.send(Err(refuse(ErrorCode::Conflict, message)));
+            return None;
         }
-        let mut line = String::from("{");
-        if reply.wants_answer() {
-            self.last += 1;
-            line.push_str(&format!("\"id\":\"{}\",", self.last));
-            self.open.insert(self.last, reply);
-        }
+        // Also one that nobody waits for: until it is answered the process has work.
+        self.last += 1;
+        let mut line = format!("{{\"id\":\"{}\",", self.last);
+        self.open.insert(self.last, reply);
         if let Some(source) = source.and_then(|source| to_raw_value(source).ok()) {
             line.push_str(&format!("\"source\":{source},"));
         }
@@ -71,7 +67,12 @@ impl Calls {
         }
         line.pop(); // the last comma: there is at least a `type`
         line.push_str("}\n");
-        Ok(line)
+        Some(line)
+    }
+
+    /// Whether the process has answered everything.
+    pub(super) fn is_empty(&self) -> bool {
+        self.open.is_empty()
     }
 
     /// Passes an answer of the process on to whoever waits for it.
