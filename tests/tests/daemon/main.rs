@@ -11,6 +11,7 @@ mod lifecycle;
 mod messages;
 mod restoring;
 mod secrets;
+mod sessions;
 mod shutdown;
 mod slow_clients;
 mod streams;
