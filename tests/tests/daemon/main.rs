@@ -14,6 +14,7 @@ mod secrets;
 mod sessions;
 mod shutdown;
 mod slow_clients;
+mod starting;
 mod streams;
 mod tools_at_the_socket;
 mod web;
