@@ -125,12 +125,12 @@ impl Registry {
 
     /// Forgets an agent that did not come to be.
     pub(crate) async fn remove(&self, id: &AgentId) {
-        self.agents
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(id);
-        let folder = manifest::folder(&self.shared.settings.state_home, id);
-        if let Err(error) = tokio::fs::remove_dir_all(&folder).await {
+        let removed = {
+            let mut agents = self.agents.write().unwrap_or_else(PoisonError::into_inner);
+            agents.remove(id)
+        };
+        let Some(agent) = removed else { return };
+        if let Err(error) = agent.remove().await {
             tracing::warn!(agent = %id, %error, "what an agent left could not be removed");
         }
     }

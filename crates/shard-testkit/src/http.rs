@@ -131,12 +131,20 @@ impl Http {
             let length = stream.read(&mut piece).await?;
             bytes.extend_from_slice(&piece[..length]);
             let text = String::from_utf8_lossy(&bytes);
-            let upgraded = text.starts_with("HTTP/1.1 101") && text.contains("\r\n\r\n");
-            if length == 0 || upgraded {
+            if length == 0 || is_whole(&text) {
                 return parse(&text);
             }
         }
     }
+}
+
+/// Whether an answer is over although the connection is not: by its length, or by an upgrade.
+fn is_whole(text: &str) -> bool {
+    parse(text).is_ok_and(|response| {
+        let length = response.header("content-length");
+        let length = length.and_then(|length| length.parse::<usize>().ok());
+        response.status == 101 || length.is_some_and(|length| response.body.len() >= length)
+    })
 }
 
 fn parse(text: &str) -> std::io::Result<HttpResponse> {

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use tokio::sync::Notify;
 
-/// Above this a turn waits for its reader, in bytes. Well below the bound, so that answers to
-/// commands still find room.
+/// Above this a turn waits for its reader, in bytes, or above half the bound where that is less:
+/// answers to commands still find room.
 const HIGH_WATER: usize = 256 * 1024;
 
 /// Largest batch that is written at once, in bytes, unless one text is larger.
@@ -141,7 +141,7 @@ impl Outbox {
             let emptied = self.emptied.notified();
             {
                 let state = self.state();
-                if state.closed || state.bytes < HIGH_WATER {
+                if state.closed || state.bytes < HIGH_WATER.min(self.limit / 2) {
                     return;
                 }
             }
@@ -339,6 +339,9 @@ mod tests {
         assert!(poll_once(outbox.ready()).is_pending());
         outbox.take();
         assert!(poll_once(outbox.ready()).is_ready());
+        let small = Outbox::new(1000);
+        small.push("x".repeat(500)).unwrap();
+        assert!(poll_once(small.ready()).is_pending());
         outbox.push("x".repeat(HIGH_WATER)).unwrap();
         outbox.give_up();
         assert!(

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use shard_protocol::MAX_MESSAGE_BYTES;
 use shard_protocol::codec::{Decoder, Record};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
@@ -27,9 +28,15 @@ impl<R: AsyncReadExt + Unpin + Send> ByteRecords<R> {
     /// The records of this stream.
     #[must_use]
     pub fn new(stream: R) -> Self {
+        Self::with_limit(stream, MAX_MESSAGE_BYTES)
+    }
+
+    /// The records of this stream, of at most so many bytes each.
+    #[must_use]
+    pub fn with_limit(stream: R, limit: usize) -> Self {
         Self {
             stream,
-            decoder: Decoder::default(),
+            decoder: Decoder::with_limit(limit),
             ready: Vec::new().into_iter(),
             buffer: vec![0; PIECE],
             ended: false,

@@ -31,13 +31,20 @@ const INTRODUCTION: Duration = Duration::from_secs(10);
 const SUPERVISED: &str =
     "`--agent-id` is for the daemon, which starts such processes; see `shard new`";
 
+/// How many bytes may wait for a supervisor. What its clients may leave unread is set in the
+/// configuration and kept by the supervisor itself: it reads all that it is told.
+const SUPERVISOR_QUEUE: usize = 32 << 20;
+
 /// How long its last lines may take to be read.
 const LAST_LINES: Duration = Duration::from_millis(500);
 
 pub(crate) fn run(args: AgentArgs) -> Result<(), Failure> {
     let places = Places::find()?;
     let config = load_config(&places)?;
-    let limit = usize::try_from(config.daemon.client_queue_bytes).unwrap_or(usize::MAX);
+    let limit = match args.agent_id {
+        Some(_) => SUPERVISOR_QUEUE,
+        None => usize::try_from(config.daemon.client_queue_bytes).unwrap_or(usize::MAX),
+    };
     if let Some(name) = &args.name {
         tracing::info!(name, "starting");
     }

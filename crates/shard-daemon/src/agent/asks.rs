@@ -68,6 +68,13 @@ impl Asks {
         }
     }
 
+    /// Whether one of them is answered by a person or not soon, where somebody is there or not.
+    pub(super) fn wait_for_a_person(&self, somebody: bool) -> bool {
+        let waits =
+            |ask: &OpenAsk| somebody || ask.fallback == Fallback::Wait || ask.deadline.is_some();
+        self.0.iter().any(waits)
+    }
+
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         self.0.iter().filter_map(|ask| ask.deadline).min()
     }
@@ -95,6 +102,7 @@ mod tests {
         let deny = Fallback::Decide(PermissionDecision::Deny);
         asks.open(id(1), Sort::Permission, deny);
         asks.open(id(2), Sort::Dialog, Fallback::Wait);
+        assert!(asks.wait_for_a_person(false), "the second one does");
         asks.responders_changed(true, now, MINUTE);
         assert_eq!(asks.next_deadline(), None);
         asks.responders_changed(false, now, MINUTE);
@@ -110,5 +118,9 @@ mod tests {
         assert_eq!(expired.len(), 1);
         assert_eq!((&expired[0].id, expired[0].fallback), (&id(1), deny));
         assert_eq!(asks.close_all().len(), 1, "what waits for a person stays");
+        asks.open(id(3), Sort::Permission, deny);
+        assert!(asks.wait_for_a_person(true) && !asks.wait_for_a_person(false));
+        asks.responders_changed(false, now, MINUTE);
+        assert!(asks.wait_for_a_person(false), "everybody has just left");
     }
 }

@@ -45,11 +45,10 @@ impl Attachments {
         }
     }
 
-    /// Lets a client go; whether it was there.
-    pub(super) fn remove(&mut self, client: ClientId) -> bool {
-        let before = self.0.len();
-        self.0.retain(|it| it.client.id != client);
-        self.0.len() < before
+    /// Lets a client go, if it was there; with what it was still to be told.
+    pub(super) fn remove(&mut self, client: ClientId) -> Option<Vec<Welcome>> {
+        let at = self.0.iter().position(|it| it.client.id == client)?;
+        Some(self.0.remove(at).reserved)
     }
 
     pub(super) fn role(&self, client: ClientId) -> Option<AttachRole> {

@@ -107,14 +107,7 @@ impl Broker {
         match wish {
             Wish::Attach { role, reply } => self.attach(role, reply, false),
             Wish::Activate { role, reply } => self.attach(role, reply, true),
-            Wish::Detach { reply } => {
-                let known = self.let_go(reply.client.id);
-                reply.send(if known {
-                    Ok(serde_json::Value::Null)
-                } else {
-                    Err(not_attached())
-                });
-            }
+            Wish::Detach { reply } => self.detach(reply),
             Wish::Gone { client } => _ = self.let_go(client),
             Wish::Command { kind, line, reply } => self.command(kind, line, reply),
             Wish::Terminate { reply } => self.terminate(reply),
@@ -145,10 +138,26 @@ impl Broker {
         }
     }
 
-    fn let_go(&mut self, client: ClientId) -> bool {
-        let known = self.attachments.remove(client);
+    /// Lets a client go. An attach of its own that still waits for the process comes to nothing,
+    /// and is told so.
+    fn detach(&mut self, reply: Reply) {
+        let outcome = match self.let_go(reply.client.id) {
+            Some(waiting) => {
+                let error = refuse(ErrorCode::Conflict, "detached before the agent was there");
+                waiting
+                    .into_iter()
+                    .for_each(|welcome| welcome.reply.send(Err(error.clone())));
+                Ok(serde_json::Value::Null)
+            }
+            None => Err(not_attached()),
+        };
+        reply.send(outcome);
+    }
+
+    fn let_go(&mut self, client: ClientId) -> Option<Vec<Welcome>> {
+        let waiting = self.attachments.remove(client);
         self.responders_changed();
-        known
+        waiting
     }
 
     fn responders_changed(&mut self) {
@@ -200,9 +209,12 @@ impl Broker {
         }
     }
 
+    /// Whether it has nothing to do. A command that it has not answered may be a prompt, of which
+    /// its status does not tell yet.
     fn is_inactive(&self) -> bool {
         let status = self.agent.record().status;
-        matches!(status, AgentStatus::Idle | AgentStatus::Error) && self.queued == 0
+        let rests = matches!(status, AgentStatus::Idle | AgentStatus::Error);
+        rests && self.queued == 0 && self.calls.is_empty()
     }
 
     fn terminate(&mut self, reply: Reply) {
@@ -232,12 +244,14 @@ impl Broker {
     fn shut_down(&mut self, force: bool, done: oneshot::Sender<()>) {
         self.shut = true;
         self.closing.push(done);
-        let status = self.agent.record().status;
-        let works = matches!(status, AgentStatus::Streaming | AgentStatus::Compacting);
+        // Who waits for a person would wait for ever.
+        let waits = self
+            .asks
+            .wait_for_a_person(self.attachments.has_responder());
         match &self.process {
             Process::None => self.ended_for_good(),
             _ if force => self.process.end(Stop::Now, Why::Wanted),
-            Process::Running { .. } if works => self.stop_when_idle = true,
+            Process::Running { .. } if !waits && !self.is_inactive() => self.stop_when_idle = true,
             _ => self.process.end(Stop::Gently, Why::Wanted),
         }
     }
@@ -389,7 +403,11 @@ impl Broker {
                 true
             }
             What::Fatal(_) => true,
-            What::Response(number) => return self.calls.answer(number, &text),
+            What::Response(number) => {
+                self.calls.answer(number, &text)?;
+                self.stop_if_idle();
+                false
+            }
             What::Sync(_) => {
                 self.welcome(&text);
                 false
@@ -455,6 +473,7 @@ impl Broker {
                 Waiting::Command { kind, line, reply } => self.forward(&kind, &line, reply),
             }
         }
+        self.stop_if_idle(); // that was wanted while it was starting
     }
 
     /// Lets those in who wait for this `sync`.
@@ -488,10 +507,6 @@ impl Broker {
         self.active_at = Instant::now();
         self.tell_activity(phase, None);
         self.stop_if_idle();
-        if self.shut && phase == Phase::Waiting {
-            // It would wait for ever: nobody can come any more.
-            self.process.end(Stop::Gently, Why::Wanted);
-        }
     }
 
     fn stop_if_idle(&mut self) {
@@ -542,10 +557,13 @@ impl Broker {
         }
     }
 
-    /// A question is open. With nobody there the policy speaks at once.
+    /// A question is open. With nobody there the policy speaks at once; a daemon that is ending
+    /// waits for nobody.
     fn on_question(&mut self, id: RequestId, sort: Sort, fallback: Fallback) {
         if !self.attachments.has_responder() && fallback != Fallback::Wait {
             self.answer(&id, sort, fallback, "headless");
+        } else if self.shut {
+            self.process.end(Stop::Gently, Why::Wanted);
         }
         self.asks.open(id, sort, fallback);
     }

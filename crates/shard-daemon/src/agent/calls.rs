@@ -5,12 +5,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use crate::client::{Reply, refuse};
+use crate::runtime::Violation;
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use shard_types::ErrorCode;
-
-use crate::client::{Reply, refuse};
-use crate::runtime::Violation;
 
 /// More than any number of clients has under way; one process that answers nothing must not make
 /// the daemon grow.
@@ -27,8 +26,9 @@ pub(super) struct Calls {
 const OURS: [&str; 3] = ["id", "agent_id", "source"];
 
 impl Calls {
-    /// The line with which a client's command goes to the process; `None` if it goes nowhere, and
-    /// the client knows why. Values are copied as they stand. `source` says who answers a question.
+    /// The line with which a client's command goes to the process, and the place for its answer.
+    /// Values are copied as they stand. `source` says who answers a question. `None` when the
+    /// command goes nowhere, of which its sender was told.
     pub(super) fn forward(
         &mut self,
         line: &str,
@@ -38,22 +38,23 @@ impl Calls {
         // A frame may hold line breaks between its tokens; towards the process they end a message.
         let on_one_line = line.contains(['\n', '\r']).then(|| compact(line));
         let line = on_one_line.as_deref().unwrap_or(line);
-        let Ok(fields) = serde_json::from_str::<BTreeMap<String, &RawValue>>(line) else {
-            let message = "a message is a JSON object";
-            reply.send(Err(refuse(ErrorCode::InvalidRequest, message)));
-            return None;
+        let fields: BTreeMap<String, &RawValue> = match serde_json::from_str(line) {
+            Ok(fields) => fields,
+            Err(_) => {
+                let error = refuse(ErrorCode::InvalidRequest, "a message is a JSON object");
+                reply.send(Err(error));
+                return None;
+            }
         };
         if self.open.len() >= MAX_OPEN {
             let message = "too many commands wait for this agent; try again later";
             reply.send(Err(refuse(ErrorCode::Conflict, message)));
             return None;
         }
-        let mut line = String::from("{");
-        if reply.wants_answer() {
-            self.last += 1;
-            line.push_str(&format!("\"id\":\"{}\",", self.last));
-            self.open.insert(self.last, reply);
-        }
+        // Also one that nobody waits for: until it is answered the process has work.
+        self.last += 1;
+        let mut line = format!("{{\"id\":\"{}\",", self.last);
+        self.open.insert(self.last, reply);
         if let Some(source) = source.and_then(|source| to_raw_value(source).ok()) {
             line.push_str(&format!("\"source\":{source},"));
         }
@@ -67,6 +68,11 @@ impl Calls {
         line.pop(); // the last comma: there is at least a `type`
         line.push_str("}\n");
         Some(line)
+    }
+
+    /// Whether the process has answered everything.
+    pub(super) fn is_empty(&self) -> bool {
+        self.open.is_empty()
     }
 
     /// Passes an answer of the process on to whoever waits for it.

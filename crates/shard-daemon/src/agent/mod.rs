@@ -105,9 +105,18 @@ pub(crate) struct Agent {
     shared: Arc<Shared>,
     record: Mutex<Record>,
     /// One write of the manifest at a time, so that the latest is the last.
-    saving: tokio::sync::Mutex<()>,
+    on_disk: tokio::sync::Mutex<OnDisk>,
     /// The actor, started when it is first needed: most of many agents sleep.
     inbox: OnceLock<mpsc::Sender<Wish>>,
+}
+
+/// What the disk has of an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OnDisk {
+    /// Its manifest, or soon.
+    Kept,
+    /// Nothing, for good: it did not come to be.
+    Removed,
 }
 
 #[derive(Debug, Clone)]
@@ -132,7 +141,7 @@ impl Agent {
                 runtime_state: RuntimeState::Stopped,
                 announced,
             }),
-            saving: tokio::sync::Mutex::default(),
+            on_disk: tokio::sync::Mutex::new(OnDisk::Kept),
             inbox: OnceLock::new(),
         }
     }
@@ -186,16 +195,30 @@ impl Agent {
         change(&mut self.record());
     }
 
-    /// Writes the manifest as it is now.
+    /// Writes the manifest as it is now, unless the agent was removed.
     ///
     /// # Errors
     /// What the system says.
     pub(crate) async fn save(&self) -> std::io::Result<()> {
-        let _one_at_a_time = self.saving.lock().await;
+        let on_disk = self.on_disk.lock().await;
+        if *on_disk == OnDisk::Removed {
+            return Ok(());
+        }
         let manifest = self.manifest();
         let state_home = self.shared.settings.state_home.clone();
         let written = tokio::task::spawn_blocking(move || manifest.write(&state_home)).await;
         written.unwrap_or_else(|error| Err(std::io::Error::other(error)))
+    }
+
+    /// Removes its folder. A write that is on its way brings nothing of it back.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(crate) async fn remove(&self) -> std::io::Result<()> {
+        let mut on_disk = self.on_disk.lock().await;
+        *on_disk = OnDisk::Removed;
+        let folder = crate::manifest::folder(&self.shared.settings.state_home, &self.id);
+        tokio::fs::remove_dir_all(&folder).await
     }
 
     /// Clients hear of it from now on.

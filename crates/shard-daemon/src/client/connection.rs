@@ -183,6 +183,12 @@ impl Connection {
                     Err(error) => return reply.send(Err(error)),
                 }
             }
+            DaemonCommand::DaemonShutdown(wish) => {
+                // The end closes this connection too, so the answer goes first.
+                reply.send(Ok(serde_json::Value::Null));
+                self.daemon.shut_down(wish.force.unwrap_or(false));
+                None
+            }
             command => {
                 // Never closed, so this only waits.
                 let permit = Arc::clone(&self.at_once).acquire_owned().await;

@@ -40,11 +40,6 @@ impl Reply {
         }
     }
 
-    /// Whether somebody waits for it.
-    pub(crate) fn wants_answer(&self) -> bool {
-        self.id.is_some()
-    }
-
     pub(crate) fn send(self, outcome: Outcome) {
         if let Some(id) = self.id {
             let response = Response::to(id, self.command, outcome);

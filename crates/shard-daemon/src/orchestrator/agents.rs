@@ -105,9 +105,13 @@ async fn make(
         }
         (_, model) => model,
     };
-    let adopted = match &wish.session_id {
-        Some(id) => Some(sessions::adoptable(daemon, id).await?),
-        None => None,
+    // Held until the agent is in the registry: two must not find the same session free.
+    let (adopted, _alone) = match &wish.session_id {
+        Some(id) => {
+            let alone = sessions::alone(daemon, id).await;
+            (Some(sessions::adoptable(daemon, id).await?), Some(alone))
+        }
+        None => (None, None),
     };
     let session_id = wish.session_id.unwrap_or_else(SessionId::generate);
     let manifest = Manifest {

@@ -22,10 +22,6 @@ pub(crate) async fn carry_out(daemon: &Daemon, who: &Who, command: DaemonCommand
         DaemonCommand::AgentStatusQuery(query) => agents::status(daemon, query.agent_id.as_ref()),
         DaemonCommand::AgentCreate(wish) => agents::create(daemon, wish).await,
         DaemonCommand::AgentRename(wish) => agents::rename(daemon, &wish.agent_id, wish.name).await,
-        DaemonCommand::DaemonShutdown(wish) => {
-            daemon.shut_down(wish.force.unwrap_or(false));
-            Ok(serde_json::Value::Null)
-        }
         DaemonCommand::SessionList(query) => sessions::list(daemon, query).await,
         DaemonCommand::SessionMessages(query) => sessions::messages(daemon, query).await,
         DaemonCommand::FsComplete(query) => paths::complete(daemon, query).await,

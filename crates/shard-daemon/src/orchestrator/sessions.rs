@@ -14,6 +14,7 @@ use shard_types::{AgentId, ErrorCode, SessionId, time};
 use super::agents;
 use crate::client::{Outcome, data, refuse};
 use crate::daemon::Daemon;
+use crate::keys::Alone;
 use crate::manifest::{self, Manifest};
 
 /// How many messages a page has when nobody says how many.
@@ -194,6 +195,12 @@ pub(super) async fn messages(daemon: &Daemon, query: SessionMessages) -> Outcome
     data(page)
 }
 
+/// Waits until nobody else is about to adopt a session.
+pub(super) async fn alone<'a>(daemon: &'a Daemon, id: &SessionId) -> Alone<'a> {
+    // No request key holds a space, so that none can stand in for a session.
+    daemon.keys.lock(&format!("session {id}")).await
+}
+
 /// The file of a session that no agent owns.
 ///
 /// # Errors
@@ -221,7 +228,7 @@ pub(super) async fn adoptable(daemon: &Daemon, id: &SessionId) -> Result<PathBuf
 /// # Errors
 /// Why there is none and none can be made.
 pub(crate) async fn activate(daemon: &Daemon, id: &SessionId) -> Result<AgentId, ErrorBody> {
-    let _alone = daemon.keys.lock(id.as_str()).await;
+    let _alone = alone(daemon, id).await;
     if let Some(agent) = daemon.registry.owner(id) {
         return Ok(agent.id.clone());
     }

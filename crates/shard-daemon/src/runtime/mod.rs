@@ -30,6 +30,10 @@ const BATCHES: usize = 4;
 /// What a process may leave unread of what it is told, in bytes.
 const UNREAD: usize = 32 << 20;
 
+/// Longest line of a process, in bytes. More than any message of a client, because the process
+/// repeats what it was told, with its own words around it.
+const LONGEST_LINE: usize = 24 << 20;
+
 /// How long a process may take to say that it is ready.
 pub(crate) const READY: Duration = Duration::from_secs(20);
 
@@ -137,7 +141,8 @@ async fn supervise(
     let last_words = child.stderr.take().map(LastWords::listen);
     let pumping = child.stdout.take().map(|stdout| {
         let events = events.clone();
-        tokio::spawn(pump(ByteRecords::new(stdout), events))
+        let records = ByteRecords::with_limit(stdout, LONGEST_LINE);
+        tokio::spawn(pump(records, events))
     });
     let status = wait(&mut child, &stdin, &mut stops).await;
     stdin.give_up();

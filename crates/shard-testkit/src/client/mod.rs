@@ -164,11 +164,10 @@ impl Client {
 
     /// Sends bytes that are no text: as they are, or in a binary frame.
     ///
-    /// # Panics
-    /// When the daemon does not take them.
-    pub async fn send_bytes(&self, bytes: &[u8]) {
-        let sent = self.sink.lock().await.bytes(bytes).await;
-        sent.unwrap_or_else(|why| panic!("cannot send: {why}"));
+    /// # Errors
+    /// Why they were not sent as a whole.
+    pub async fn try_send_bytes(&self, bytes: &[u8]) -> Result<(), String> {
+        self.sink.lock().await.bytes(bytes).await
     }
 
     /// Sends a command with an id of its own and waits for its response.

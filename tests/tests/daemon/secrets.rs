@@ -1,0 +1,119 @@
+//! Secrets stay where they belong.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use shard_testkit::{Answer, ScriptedModel, error, reply, text, tool};
+
+use crate::Site;
+
+/// The key of the configured provider.
+const KEY: &str = "sk-mock-3f9a-never-shown";
+
+/// All files below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let found = entries.flat_map(|entry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => files(&entry.path()),
+        Ok(kind) if kind.is_file() => vec![entry.path()],
+        _ => Vec::new(),
+    });
+    found.collect()
+}
+
+#[tokio::test]
+async fn none_is_written_down_or_told_even_when_everything_is_logged() {
+    let model = ScriptedModel::start([
+        error(400).message(format!("bad key {KEY}")).into(),
+        reply![tool(
+            "bash",
+            json!({ "command": "env; cat /proc/$PPID/environ | tr '\\0' '\\n'" })
+        )],
+        reply![text("done")],
+    ]);
+    let describe = |home: shard_testkit::HomeBuilder| home.env("SHARD_LOG", "trace");
+    let site = Site::with(model, describe, &[]).await;
+    let setup = site.daemon.setup_token();
+    let browser = site.daemon.browser().await;
+    let ticket = browser.ticket().await;
+    let client = browser.connect().await;
+    let id = client.create(site.cwd()).await;
+    let agent = client.attach(&id).await;
+    let mark = agent.prompt("fail").await;
+    assert_eq!(
+        agent.follow(mark, |_| Answer::Leave).await.reason(),
+        "error"
+    );
+    assert_eq!(agent.turn("look").await.text(), "done");
+    assert_eq!(browser.upgrade(&ticket).send().await.status, 101);
+    let minted = site.client.ok("auth.token", json!({})).await;
+    let minted = minted["token"].as_str().unwrap().to_owned();
+
+    let cookie = browser.cookie.split_once('=').unwrap().1;
+    // What comes before a dot names a cookie or a secret; the rest proves it.
+    let proof = |secret: &str| secret.rsplit('.').next().unwrap().to_owned();
+    let metrics = site.daemon.file()["token"].as_str().unwrap().to_owned();
+    let secrets = [
+        ("the provider's key", KEY.to_owned()),
+        ("the first setup token", setup),
+        ("another setup token", minted),
+        ("the cookie", proof(cookie)),
+        ("the client secret", proof(&browser.client_secret)),
+        ("the ticket", proof(&ticket)),
+        ("the token for metrics", metrics),
+    ];
+    let told = client.messages_since(shard_testkit::Mark::START);
+    let told: String = told.iter().map(|message| format!("{message}\n")).collect();
+    let mut places = vec![
+        ("stderr".to_owned(), site.daemon.stderr()),
+        ("events".to_owned(), told),
+    ];
+    for path in files(&site.home.shard_home()) {
+        let bytes = std::fs::read(&path).unwrap();
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        places.push((path.display().to_string(), text));
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{} is for its owner alone", path.display());
+    }
+    assert!(
+        places
+            .iter()
+            .any(|(place, _)| place.ends_with("security-v1.json"))
+    );
+    assert!(
+        places[0].1.contains("listening"),
+        "the log is on: {}",
+        places[0].1
+    );
+    for (what, secret) in &secrets {
+        assert!(secret.len() >= 16, "{what} is a secret: {secret:?}");
+        for (place, text) in &places {
+            let allowed = place.ends_with("daemon.json") && *what == "the token for metrics";
+            assert!(
+                allowed || !text.contains(secret),
+                "{what} stands in {place}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_arguments_and_environment_of_processes_tell_nothing() {
+    let site = Site::start(ScriptedModel::silent()).await;
+    let agent = site.agent().await;
+    for pid in [site.daemon.pid(), site.pid(&agent.id)] {
+        let arguments = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap();
+        let arguments = String::from_utf8_lossy(&arguments).replace('\0', " ");
+        assert!(
+            !arguments.contains(KEY) && !arguments.contains("token"),
+            "{arguments}"
+        );
+        let protected = std::fs::read(format!("/proc/{pid}/environ"));
+        let root = rustix::process::geteuid().is_root();
+        assert!(
+            protected.is_err() || root,
+            "the environment of {pid} can be read"
+        );
+    }
+}
