@@ -3,7 +3,7 @@
 //! | file | has |
 //! |---|---|
 //! | `mod` | the record that others read: [`Agent`] |
-//! | `broker` | the actor: clients on one side, the process on the other |
+//! | `broker` | the actor: clients on one side, the process on the other (its lines, its questions, its end) |
 //! | `attachments` | who is attached, in which role |
 //! | `asks` | questions that are open, and when the headless policy applies |
 //! | `calls` | commands that the process has yet to answer |
