@@ -13,6 +13,7 @@ use clap::error::ErrorKind;
 
 use crate::args::{Args, Command};
 use crate::failure::Failure;
+use crate::places::Places;
 
 fn main() -> ! {
     // Before anything else: keys may be in the environment of this very process.
@@ -29,7 +30,10 @@ fn main() -> ! {
 }
 
 fn run(args: Args, hardened: std::io::Result<()>) -> Result<(), Failure> {
-    log::start();
+    match &args.command {
+        Command::Daemon(_) => log::start_daemon(&Places::find()?.state_home),
+        _ => log::start(),
+    }
     if let Err(error) = hardened {
         tracing::warn!(%error, "this process could not be closed against others of the same user");
     }
