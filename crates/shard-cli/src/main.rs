@@ -2,6 +2,7 @@
 //! own.
 
 mod args;
+mod client;
 mod commands;
 mod failure;
 mod log;
@@ -39,6 +40,16 @@ fn run(args: Args, hardened: std::io::Result<()>) -> Result<(), Failure> {
     }
     match args.command {
         Command::Daemon(args) => commands::daemon::run(&args),
+        Command::Web(args) => commands::web::run(&args),
+        Command::Ls(args) => commands::ls::run(&args),
+        Command::New(args) => commands::new::run(args),
+        Command::Attach(args) => commands::attach::run(&args),
+        Command::Prompt(args) => commands::prompt::run(args),
+        Command::Log(args) => commands::log::run(&args),
+        Command::Stop(args) => commands::stop::run(&args),
+        Command::Kill(args) => commands::kill::run(&args),
+        Command::Shutdown(args) => commands::shutdown::run(&args),
+        Command::Auth(args) => commands::auth::run(args),
         Command::Agent(args) => commands::agent::run(args),
         Command::Run(args) => commands::run::run(args),
         Command::Config(args) => commands::config::run(args),

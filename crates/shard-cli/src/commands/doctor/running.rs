@@ -1,0 +1,40 @@
+//! Whether a daemon runs.
+
+use shard_daemon::DaemonFile;
+
+use super::super::block_on;
+use super::{Findings, State};
+use crate::client::Client;
+use crate::failure::Failure;
+use crate::places::Places;
+
+pub(super) fn look(places: &Places, findings: &mut Findings) {
+    let file = DaemonFile::read(&places.state_home);
+    let talked: Result<String, Failure> =
+        block_on(async { Ok(Client::connect(places).await?.server_version) });
+    let (state, message) = match (file, talked) {
+        (Ok(file), Ok(version)) => {
+            let message = format!(
+                "shard {version} runs (pid {}) on http://127.0.0.1:{}",
+                file.pid, file.http_port
+            );
+            (State::Good, message)
+        }
+        (Err(_), Ok(version)) => (
+            State::Note,
+            format!("shard {version} runs, and daemon.json, by which it is found, is missing"),
+        ),
+        (Ok(file), Err(failure)) if is_process(file.pid) => (
+            State::Note,
+            format!("{} (pid {})", failure.message, file.pid),
+        ),
+        (_, Err(failure)) => (State::Good, failure.message),
+    };
+    findings.add("daemon", state, message);
+}
+
+fn is_process(pid: u32) -> bool {
+    use rustix::process::{Pid, test_kill_process};
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    pid.is_some_and(|pid| test_kill_process(pid).is_ok())
+}

@@ -1,0 +1,123 @@
+//! An agent's conversation as it goes on.
+
+use std::sync::Arc;
+
+use shard_core::gate::visible;
+use shard_types::event::{AgentEvent, TurnEndReason};
+use shard_types::{Message, Role};
+
+use super::printer::{Printer, Style};
+use super::transcript::{Seen, transcript};
+
+/// Shows what was said, and then events, without repeating anything.
+pub(in crate::commands) struct Follower {
+    printer: Arc<Printer>,
+    style: Style,
+    seen: Seen,
+    /// Who spoke last.
+    speaker: Option<Role>,
+}
+
+impl Follower {
+    pub(in crate::commands) fn new(printer: Arc<Printer>, style: Style) -> Self {
+        Self {
+            printer,
+            style,
+            seen: Seen::default(),
+            speaker: None,
+        }
+    }
+
+    /// Shows messages, the last of which may still be on its way.
+    pub(in crate::commands) fn past(&mut self, messages: &[Message]) {
+        self.seen.note(messages);
+        if self.style == Style::Json {
+            // In one piece: only what comes live may be too much for a slow reader.
+            let whole = messages.iter().filter(|message| !message.partial);
+            let lines: Vec<String> = whole.flat_map(serde_json::to_string).collect();
+            if !lines.is_empty() {
+                self.printer.line(lines.join("\n"));
+            }
+            return;
+        }
+        let whole = messages.iter().filter(|message| !message.partial);
+        self.printer.words(&transcript(whole.clone()));
+        self.speaker = whole.last().map(|_| Role::Assistant);
+        if let Some(partial) = messages.last().filter(|message| message.partial) {
+            self.speaker = None;
+            self.speaks(Role::Assistant);
+            self.printer.words(&partial.text());
+        }
+    }
+
+    /// Shows an event. What is said on a person's side is shown unless it is this person's.
+    pub(in crate::commands) fn show(&mut self, event: &AgentEvent, is_own: bool) {
+        if self.seen.has(event) {
+            return;
+        }
+        if self.style == Style::Json {
+            return self.printer.show(event);
+        }
+        match event {
+            AgentEvent::MessageComplete(complete) if complete.message.role == Role::User => {
+                if !is_own {
+                    self.printer.end_line();
+                    self.printer
+                        .words(&format!("\n{}", transcript([&complete.message])));
+                }
+                self.speaker = Some(Role::User);
+                return;
+            }
+            AgentEvent::MessageDelta(delta) if delta.text_delta.is_some() => {
+                if delta.kind == shard_types::event::DeltaKind::Text {
+                    self.speaks(Role::Assistant);
+                }
+            }
+            AgentEvent::ToolCall(_) => self.speaks(Role::Assistant),
+            _ => {}
+        }
+        self.printer.show(event);
+        if let AgentEvent::TurnEnd(end) = event {
+            if let Some(why) = unwell(end.reason) {
+                self.printer.note(&format!("shard: {why}"));
+            }
+        }
+    }
+
+    /// Says who speaks, if somebody else did before.
+    fn speaks(&mut self, role: Role) {
+        if self.speaker.replace(role) != Some(role) {
+            self.printer.end_line();
+            self.printer.words("\nagent:\n");
+        }
+    }
+}
+
+/// How a turn ended that did not end well.
+pub(in crate::commands) fn unwell(reason: TurnEndReason) -> Option<&'static str> {
+    match reason {
+        TurnEndReason::Done => None,
+        TurnEndReason::Aborted => Some("the turn was stopped"),
+        TurnEndReason::Error => Some("the turn failed"),
+        TurnEndReason::Limit => Some("the turn ran into a limit"),
+    }
+}
+
+/// How a question ended that this person did not answer.
+pub(in crate::commands) fn answered(event: &AgentEvent) -> Option<String> {
+    let (answer, source) = match event {
+        AgentEvent::PermissionResolved(it) => {
+            let decision = it.decision.map(|decision| {
+                let word = serde_json::to_value(decision).ok();
+                word.and_then(|word| word.as_str().map(str::to_owned))
+                    .unwrap_or_default()
+            });
+            (decision.or_else(|| it.choice_id.clone()), it.source.clone())
+        }
+        AgentEvent::UiResolved(it) => (None, it.source.clone()),
+        _ => return None,
+    };
+    let answer = answer.map_or_else(String::new, |answer| format!(": {}", visible(&answer)));
+    let source = source.map_or_else(String::new, |source| format!(" ({})", visible(&source)));
+    Some(format!("answered elsewhere{answer}{source}"))
+}
