@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use shard_core::gate::visible;
-use shard_types::event::{AgentEvent, TurnEndReason};
+use shard_types::event::{AgentEvent, DeltaKind, TurnEndReason};
 use shard_types::{Message, Role};
 
 use super::printer::{Printer, Style};
@@ -41,10 +41,10 @@ impl Follower {
             return;
         }
         let whole = messages.iter().filter(|message| !message.partial);
-        self.printer.words(&transcript(whole.clone()));
-        self.speaker = whole.last().map(|_| Role::Assistant);
+        let (text, speaker) = transcript(whole);
+        self.printer.words(&text);
+        self.speaker = speaker;
         if let Some(partial) = messages.last().filter(|message| message.partial) {
-            self.speaker = None;
             self.speaks(Role::Assistant);
             self.printer.words(&partial.text());
         }
@@ -63,24 +63,22 @@ impl Follower {
                 if !is_own {
                     self.printer.end_line();
                     self.printer
-                        .words(&format!("\n{}", transcript([&complete.message])));
+                        .words(&format!("\n{}", transcript([&complete.message]).0));
                 }
                 self.speaker = Some(Role::User);
                 return;
             }
-            AgentEvent::MessageDelta(delta) if delta.text_delta.is_some() => {
-                if delta.kind == shard_types::event::DeltaKind::Text {
-                    self.speaks(Role::Assistant);
-                }
+            AgentEvent::MessageDelta(delta) if delta.kind == DeltaKind::Text => {
+                self.speaks(Role::Assistant);
             }
             AgentEvent::ToolCall(_) => self.speaks(Role::Assistant),
             _ => {}
         }
         self.printer.show(event);
-        if let AgentEvent::TurnEnd(end) = event {
-            if let Some(why) = unwell(end.reason) {
-                self.printer.note(&format!("shard: {why}"));
-            }
+        if let AgentEvent::TurnEnd(end) = event
+            && let Some(why) = unwell(end.reason)
+        {
+            self.printer.note(&format!("shard: {why}"));
         }
     }
 

@@ -11,10 +11,10 @@ use super::text::{harmless, shortened, summary};
 /// How much of a result is shown, in characters: the model reads the rest.
 const RESULT: usize = 160;
 
-/// Messages with who says them, calls on one line, results shortened.
+/// Messages with who says them, calls on one line, results shortened; and who spoke last.
 pub(in crate::commands) fn transcript<'a>(
     messages: impl IntoIterator<Item = &'a Message>,
-) -> String {
+) -> (String, Option<Role>) {
     let mut text = String::new();
     let mut speaker = None;
     for message in messages {
@@ -34,7 +34,7 @@ pub(in crate::commands) fn transcript<'a>(
         }
         text.push_str(&part);
     }
-    text
+    (text, speaker)
 }
 
 fn who(role: Role) -> &'static str {
@@ -143,7 +143,10 @@ mod tests {
     fn a_transcript_is_short_and_harmless() {
         let text = "you:\nlook[2J\n\nagent:\nI look.\n· bash ls ⏎ id\n  \
                     ↳ a␛]0;x␇ … 2 more lines (exit code 2)\nDone.\n";
-        assert_eq!(transcript(&messages()), text);
+        assert_eq!(
+            transcript(&messages()),
+            (text.to_owned(), Some(Role::Assistant))
+        );
     }
 
     #[test]
