@@ -8,6 +8,7 @@ pub(crate) mod lookup;
 
 use std::collections::VecDeque;
 use std::io::ErrorKind;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -75,10 +76,7 @@ impl Client {
     /// With exit code 3: no daemon runs, it does not answer, or it is of another major version.
     /// Then nothing was sent.
     pub(crate) async fn connect(places: &Places) -> Result<Self, Failure> {
-        let path = match DaemonFile::read(&places.state_home) {
-            Ok(file) => file.socket_path,
-            Err(_) => places.state_home.join("daemon.sock"),
-        };
+        let path = socket_path(places);
         let stream = match UnixStream::connect(&path).await {
             Ok(stream) => stream,
             Err(error) => {
@@ -227,6 +225,18 @@ impl Client {
         let sync = timeout(ANSWER, synced).await.map_err(|_| silent())??;
         Ok((attached, sync))
     }
+}
+
+fn socket_path(places: &Places) -> PathBuf {
+    match DaemonFile::read(&places.state_home) {
+        Ok(file) => file.socket_path,
+        Err(_) => places.state_home.join("daemon.sock"),
+    }
+}
+
+/// Whether a daemon is there, though it may not be one that can be talked to.
+pub(crate) fn listens(places: &Places) -> bool {
+    std::os::unix::net::UnixStream::connect(socket_path(places)).is_ok()
 }
 
 /// Whether a version of the protocol has the major number of this program's.

@@ -62,7 +62,7 @@ fn heading(attached: &Attached) -> String {
 
 /// Shows what an agent does until stdin ends. Nobody is there to answer it.
 async fn watch(mut client: Client, agent_id: &AgentId, sync: &Sync) -> Result<(), Failure> {
-    let screen = Screen::apart(Style::Text)?;
+    let screen = Screen::joined()?;
     let mut follower = Follower::new(screen.printer.clone(), Style::Text);
     recent(sync, &mut follower, &screen, agent_id);
     let mut stdin = stdio::records()?;

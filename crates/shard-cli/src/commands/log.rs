@@ -37,7 +37,10 @@ pub(crate) fn run(args: &LogArgs) -> Result<(), Failure> {
         }
         let last = sync.and_then(|sync| sync.live_window.messages.into_iter().next_back());
         messages.extend(last.filter(|message| message.partial));
-        let screen = Screen::apart(style)?;
+        let screen = match style {
+            Style::Text => Screen::joined()?,
+            Style::Json => Screen::apart(style)?,
+        };
         let mut follower = Follower::new(screen.printer.clone(), style);
         follower.past(&messages);
         let outcome = if args.follow {

@@ -42,7 +42,7 @@ fn listed(agents: &[AgentInfo], home: Option<&Path>, now: u64) -> String {
             name(agent).unwrap_or("-").to_owned(),
             word(&agent.status),
             word(&agent.runtime_state),
-            agent.model.clone().unwrap_or_else(|| "-".to_owned()),
+            model(agent),
             home_as_tilde(&agent.cwd, home),
             age(agent.created_at, now),
         ]
@@ -52,6 +52,14 @@ fn listed(agents: &[AgentInfo], home: Option<&Path>, now: u64) -> String {
         ["ID", "NAME", "STATUS", "RUNTIME", "MODEL", "FOLDER", "AGE"],
         &rows,
     )
+}
+
+fn model(agent: &AgentInfo) -> String {
+    match (&agent.provider, &agent.model) {
+        (Some(provider), Some(model)) => format!("{provider}/{model}"),
+        (None, Some(model)) => model.clone(),
+        (_, None) => "-".to_owned(),
+    }
 }
 
 /// A state in the protocol's word.
@@ -71,7 +79,7 @@ mod tests {
     #[test]
     fn a_list_is_a_table() {
         let agents: Vec<AgentInfo> = serde_json::from_value(json!([
-            { "agent_id": "agent-0190aaaa1111", "name": "docs", "cwd": "/home/a/docs", "model": "demo/demo",
+            { "agent_id": "agent-0190aaaa1111", "name": "docs", "cwd": "/home/a/docs", "model": "demo", "provider": "demo",
               "status": "waiting_for_permission", "runtime_state": "running", "created_at": 0 },
             { "agent_id": "agent-0190bbbb2222", "cwd": "/srv", "status": "idle",
               "runtime_state": "stopped", "created_at": 60_000 },

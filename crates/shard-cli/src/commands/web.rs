@@ -7,7 +7,7 @@ use shard_protocol::{AuthToken, SetupToken};
 
 use super::block_on;
 use crate::args::WebArgs;
-use crate::client::{ANSWER, Client};
+use crate::client::{self, ANSWER, Client};
 use crate::failure::{Failure, UNREACHABLE, print, say};
 use crate::places::Places;
 
@@ -16,7 +16,7 @@ pub(crate) fn run(args: &WebArgs) -> Result<(), Failure> {
     block_on(async {
         browser::forget(&places);
         let mut client = match Client::connect(&places).await {
-            Err(failure) if failure.code == UNREACHABLE && !background::listens(&places) => {
+            Err(failure) if failure.code == UNREACHABLE && !client::listens(&places) => {
                 background::start(&places, args.port).await?
             }
             connected => connected?,

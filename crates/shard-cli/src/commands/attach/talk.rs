@@ -138,7 +138,10 @@ impl Talk {
         for request in sync.pending_requests {
             self.question(Question::pending(request));
         }
-        self.invite();
+        // What was typed may have started the process: then it is under way.
+        if self.own.is_empty() {
+            self.invite();
+        }
     }
 
     fn take(&mut self, message: ServerMessage) {
@@ -234,6 +237,7 @@ impl Talk {
                     self.own.retain(|own| *own != prompt.message);
                     self.note(&format!("given back, not done: {}", prompt.message));
                 }
+                self.invite();
             }
             "permission_response" | "ui_response" => {
                 let late = serde_json::from_value::<Answered>(data).is_ok_and(|it| it.late);

@@ -4,7 +4,7 @@ use shard_daemon::DaemonFile;
 
 use super::super::block_on;
 use super::{Findings, State};
-use crate::client::Client;
+use crate::client::{self, Client};
 use crate::failure::Failure;
 use crate::places::Places;
 
@@ -24,17 +24,11 @@ pub(super) fn look(places: &Places, findings: &mut Findings) {
             State::Note,
             format!("shard {version} runs, and daemon.json, by which it is found, is missing"),
         ),
-        (Ok(file), Err(failure)) if is_process(file.pid) => (
-            State::Note,
+        (Ok(file), Err(failure)) if client::listens(places) => (
+            State::Problem,
             format!("{} (pid {})", failure.message, file.pid),
         ),
         (_, Err(failure)) => (State::Good, failure.message),
     };
     findings.add("daemon", state, message);
-}
-
-fn is_process(pid: u32) -> bool {
-    use rustix::process::{Pid, test_kill_process};
-    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
-    pid.is_some_and(|pid| test_kill_process(pid).is_ok())
 }

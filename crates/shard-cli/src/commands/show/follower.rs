@@ -116,6 +116,12 @@ pub(in crate::commands) fn answered(event: &AgentEvent) -> Option<String> {
         _ => return None,
     };
     let answer = answer.map_or_else(String::new, |answer| format!(": {}", visible(&answer)));
-    let source = source.map_or_else(String::new, |source| format!(" ({})", visible(&source)));
-    Some(format!("answered elsewhere{answer}{source}"))
+    let how = match source.as_deref() {
+        Some("aborted") => "not asked any more, the turn was stopped".to_owned(),
+        Some("timeout") => format!("nobody answered in time{answer}"),
+        Some("headless") => format!("nobody was there to answer{answer}"),
+        Some(source) => format!("answered elsewhere ({}){answer}", visible(source)),
+        None => format!("answered elsewhere{answer}"),
+    };
+    Some(how)
 }

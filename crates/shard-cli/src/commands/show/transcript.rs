@@ -73,7 +73,8 @@ fn result(content: &ToolResultContent) -> String {
         ToolResultContent::Error { message } => message,
     };
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-    let first = shortened(&visible(lines.next().unwrap_or_default()), RESULT);
+    let first = lines.next().unwrap_or_default().replace('\t', " ");
+    let first = shortened(&visible(first.trim()), RESULT);
     match lines.count() {
         0 => first,
         1 => format!("{first} … 1 more line"),

@@ -3,13 +3,11 @@
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use shard_daemon::DaemonFile;
 use tokio::time::{Instant, sleep};
 
 use crate::client::Client;
@@ -25,12 +23,6 @@ const TRY: Duration = Duration::from_millis(50);
 
 /// How much is read of what a daemon said before it gave up, in bytes.
 const LAST_WORDS: u64 = 64 * 1024;
-
-/// Whether a daemon listens, though it could not be talked to.
-pub(super) fn listens(places: &Places) -> bool {
-    let file = DaemonFile::read(&places.state_home);
-    file.is_ok_and(|file| UnixStream::connect(file.socket_path).is_ok())
-}
 
 /// Starts one, and connects to it.
 pub(super) async fn start(places: &Places, port: Option<u16>) -> Result<Client, Failure> {
