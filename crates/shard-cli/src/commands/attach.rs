@@ -1,5 +1,6 @@
 //! `shard attach`: an agent on this terminal.
 
+mod input;
 mod talk;
 mod typed;
 

@@ -1,15 +1,13 @@
 //! `shard log`: what was said to an agent, and what it said and did.
 
-use std::io::IsTerminal;
-
 use shard_protocol::{AttachRole, MessagePage, ServerMessage, SessionMessages};
 use shard_types::{AgentId, EntryId, Message, SessionId};
 
-use super::show::{Follower, Screen, Style};
+use super::show::{Follower, Screen, Style, written};
 use super::{asked_to_end, block_on};
 use crate::args::LogArgs;
 use crate::client::{ANSWER, Client, is_too_large};
-use crate::failure::{Failure, say};
+use crate::failure::{Failure, print, say};
 use crate::places::Places;
 
 /// How many messages are read at a time; fewer where they are large.
@@ -32,25 +30,31 @@ pub(crate) fn run(args: &LogArgs) -> Result<(), Failure> {
             Some(session_id) => all(&mut client, session_id).await?,
             None => Vec::new(),
         };
-        if messages.is_empty() && !args.follow && std::io::stderr().is_terminal() {
-            say("nothing was said yet; `shard prompt` or `shard attach` begins");
-        }
-        let last = sync.and_then(|sync| sync.live_window.messages.into_iter().next_back());
-        messages.extend(last.filter(|message| message.partial));
+        let Some(sync) = sync else {
+            return show(&messages, style);
+        };
+        let last = sync.live_window.messages.into_iter().next_back();
+        let is_new = |last: &Message| messages.iter().all(|message| message.id != last.id);
+        messages.extend(last.filter(|last| last.partial && is_new(last)));
         let screen = match style {
             Style::Text => Screen::joined()?,
             Style::Json => Screen::apart(style)?,
         };
         let mut follower = Follower::new(screen.printer.clone(), style);
         follower.past(&messages);
-        let outcome = if args.follow {
-            follow(&mut client, &agent.agent_id, &mut follower, &screen).await
-        } else {
-            Ok(())
-        };
+        let outcome = follow(&mut client, &agent.agent_id, &mut follower, &screen).await;
         screen.finish();
         outcome
     })
+}
+
+fn show(messages: &[Message], style: Style) -> Result<(), Failure> {
+    if messages.is_empty() {
+        say("nothing was said yet; `shard prompt` and `shard attach` begin");
+        return Ok(());
+    }
+    print(&written(messages, style).0)?;
+    Ok(())
 }
 
 /// All messages of a session, oldest first.

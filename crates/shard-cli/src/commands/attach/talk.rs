@@ -5,40 +5,38 @@ use std::ops::ControlFlow::{self, Break, Continue};
 
 use anyhow::Context;
 use shard_core::gate::visible;
-use shard_protocol::{
-    Abort, Aborted, AgentCommand, Answered, Attached, DaemonEvent, Response, ServerMessage, Steer,
-};
+use shard_protocol::{Aborted, Answered, Attached, DaemonEvent, Response, ServerMessage};
 use shard_types::event::{AgentEvent, Sync, UiKind, UiRequest};
 use shard_types::{AgentId, AgentStatus, RequestId, Role, RuntimeState};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::super::show::{Follower, PICK, Question, Questions, Screen, Style, Terminal, answered};
-use super::super::{asked_to_end, prompt, request_key};
-use super::typed::{HELP, Typed};
+use super::super::asked_to_end;
+use super::super::show::{Follower, Question, Questions, Screen, Style, Terminal, answered};
+use super::typed::HELP;
 use super::{heading, recent};
 use crate::client::{Client, lost, outcome};
 use crate::failure::{FAILED, Failure};
 
 /// One attachment, from its `sync` to its end.
 pub(super) struct Talk {
-    client: Client,
-    agent_id: AgentId,
-    screen: Screen,
+    pub(super) client: Client,
+    pub(super) agent_id: AgentId,
+    pub(super) screen: Screen,
     follower: Follower,
     terminal: Terminal,
-    questions: Questions,
+    pub(super) questions: Questions,
     /// Whose a question is, where an agent's child asks.
-    askers: HashMap<RequestId, AgentId>,
+    pub(super) askers: HashMap<RequestId, AgentId>,
     /// Questions that were answered here.
-    answered: HashSet<RequestId>,
+    pub(super) answered: HashSet<RequestId>,
     /// Prompts that were typed here and are not shown again.
-    own: Vec<String>,
+    pub(super) own: Vec<String>,
     /// A turn runs.
-    running: bool,
+    pub(super) running: bool,
 }
 
 /// Whether the person stays.
-type Stay = ControlFlow<()>;
+pub(super) type Stay = ControlFlow<()>;
 
 impl Talk {
     pub(super) fn begin(client: Client, attached: Attached, sync: Sync) -> Result<Self, Failure> {
@@ -106,14 +104,14 @@ impl Talk {
         outcome
     }
 
-    fn note(&self, text: &str) {
+    pub(super) fn note(&self, text: &str) {
         self.screen
             .printer
             .note(&format!("shard: {}", visible(text)));
     }
 
     /// Shows that a prompt can be typed.
-    fn invite(&self) {
+    pub(super) fn invite(&self) {
         if !self.running && self.questions.is_empty() {
             self.screen.printer.end_line();
             self.screen.printer.words("> ");
@@ -121,7 +119,7 @@ impl Talk {
     }
 
     /// Shows the question that is first. What was typed before it could be read is no answer to it.
-    fn put(&mut self) {
+    pub(super) fn put(&mut self) {
         match self.questions.first() {
             Some(question) => {
                 self.terminal.forget();
@@ -265,81 +263,6 @@ impl Talk {
         self.questions = Questions::default();
         self.note(&note);
         self.invite();
-    }
-
-    async fn typed(&mut self, line: &str) -> Result<Stay, Failure> {
-        self.screen.printer.line_was_typed();
-        let command = match Typed::read(line) {
-            Typed::Detach => return Ok(Break(())),
-            Typed::Stop => Abort {}.into(),
-            _ if !self.questions.is_empty() => return self.answer(line).await,
-            Typed::Nothing => {
-                self.invite();
-                return Ok(Continue(()));
-            }
-            Typed::Help => {
-                self.note(HELP);
-                self.invite();
-                return Ok(Continue(()));
-            }
-            Typed::Unknown(word) => {
-                self.note(&format!("there is no {word}: {HELP}"));
-                self.invite();
-                return Ok(Continue(()));
-            }
-            Typed::Steer(text) => {
-                self.own.push(text.to_owned());
-                Steer {
-                    message: text.to_owned(),
-                    images: Vec::new(),
-                    request_key: Some(request_key()?),
-                    expect: None,
-                }
-                .into()
-            }
-            Typed::Prompt(text) => {
-                if self.running {
-                    self.note("waits until the turn has ended");
-                } else {
-                    self.own.push(text.to_owned());
-                }
-                prompt::prompt(text.to_owned())?.into()
-            }
-        };
-        self.send(command).await
-    }
-
-    async fn send(&mut self, command: AgentCommand) -> Result<Stay, Failure> {
-        self.client.send_to(&self.agent_id, command).await?;
-        Ok(Continue(()))
-    }
-
-    async fn answer(&mut self, line: &str) -> Result<Stay, Failure> {
-        let Some(question) = self.questions.first() else {
-            return Ok(Continue(()));
-        };
-        let id = question.id().clone();
-        let Some(answer) = self.questions.answer(Some(line)) else {
-            self.screen.printer.words(PICK);
-            return Ok(Continue(()));
-        };
-        let whose = self.askers.get(&id).unwrap_or(&self.agent_id).clone();
-        self.client.send_to(&whose, answer).await?;
-        self.answered.insert(id.clone());
-        // That it is closed may still be on its way.
-        if self.questions.close(&id) && !self.questions.is_empty() {
-            self.put();
-        }
-        Ok(Continue(()))
-    }
-
-    /// Ctrl-C stops the turn that runs, and leaves when none does.
-    async fn interrupted(&mut self) -> Result<Stay, Failure> {
-        if !self.running {
-            return Ok(Break(()));
-        }
-        self.note("stopping the turn; Ctrl-D leaves without that");
-        self.send(Abort {}.into()).await
     }
 }
 

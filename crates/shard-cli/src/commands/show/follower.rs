@@ -31,19 +31,12 @@ impl Follower {
     /// Shows messages, the last of which may still be on its way.
     pub(in crate::commands) fn past(&mut self, messages: &[Message]) {
         self.seen.note(messages);
+        let (text, speaker) = written(messages, self.style);
+        self.printer.as_it_stands(text);
+        self.speaker = speaker;
         if self.style == Style::Json {
-            // In one piece: only what comes live may be too much for a slow reader.
-            let whole = messages.iter().filter(|message| !message.partial);
-            let lines: Vec<String> = whole.flat_map(serde_json::to_string).collect();
-            if !lines.is_empty() {
-                self.printer.line(lines.join("\n"));
-            }
             return;
         }
-        let whole = messages.iter().filter(|message| !message.partial);
-        let (text, speaker) = transcript(whole);
-        self.printer.words(&text);
-        self.speaker = speaker;
         if let Some(partial) = messages.last().filter(|message| message.partial) {
             self.speaks(Role::Assistant);
             self.printer.words(&partial.text());
@@ -87,6 +80,23 @@ impl Follower {
         if self.speaker.replace(role) != Some(role) {
             self.printer.end_line();
             self.printer.words("\nagent:\n");
+        }
+    }
+}
+
+/// Messages that are whole, each on a line of its own as JSON or as a person reads them; and who
+/// spoke last.
+pub(in crate::commands) fn written(messages: &[Message], style: Style) -> (String, Option<Role>) {
+    let whole = messages.iter().filter(|message| !message.partial);
+    match style {
+        Style::Text => transcript(whole),
+        Style::Json => {
+            let mut lines = String::new();
+            for line in whole.flat_map(serde_json::to_string) {
+                lines.push_str(&line);
+                lines.push('\n');
+            }
+            (lines, None)
         }
     }
 }

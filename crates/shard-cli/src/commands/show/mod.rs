@@ -10,7 +10,7 @@ mod terminal;
 mod text;
 mod transcript;
 
-pub(super) use follower::{Follower, answered, unwell};
+pub(super) use follower::{Follower, answered, unwell, written};
 pub(super) use printer::{Printer, Style};
 pub(super) use questions::{PICK, Question, Questions};
 pub(super) use screen::Screen;

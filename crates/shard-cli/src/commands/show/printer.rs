@@ -85,9 +85,10 @@ impl Printer {
         _ = self.err.push_line(line.to_owned());
     }
 
-    /// Prints a line as it stands.
-    pub(in crate::commands) fn line(&self, line: String) {
-        _ = self.out.push_line(line);
+    /// Prints whole lines that are harmless. In one piece, however many: only what comes live may
+    /// be too much for a slow reader.
+    pub(in crate::commands) fn as_it_stands(&self, lines: String) {
+        _ = self.out.push(lines);
     }
 
     /// Resolves once little waits to be read.
