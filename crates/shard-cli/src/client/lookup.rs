@@ -1,5 +1,6 @@
 //! Which agent a person means.
 
+use shard_core::gate::visible;
 use shard_types::{AgentId, AgentInfo};
 
 use crate::failure::Failure;
@@ -60,7 +61,7 @@ pub(crate) fn name(agent: &AgentInfo) -> Option<&str> {
 
 fn label(agent: &AgentInfo) -> String {
     match name(agent) {
-        Some(name) => format!("{} ({name})", agent.agent_id),
+        Some(name) => format!("{} ({})", agent.agent_id, visible(name)),
         None => agent.agent_id.to_string(),
     }
 }

@@ -14,6 +14,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use shard_core::gate::visible;
 use shard_daemon::DaemonFile;
 use shard_protocol::codec::{self, Record};
 use shard_protocol::{
@@ -57,7 +58,7 @@ pub(crate) struct Client {
     pub(crate) server_version: String,
     /// The number of the last command.
     last: u64,
-    /// What came while an answer was waited for.
+    /// What came while an answer was waited for, which is never for long.
     early: VecDeque<ServerMessage>,
 }
 
@@ -81,7 +82,10 @@ impl Client {
             Ok(stream) => stream,
             Err(error) => {
                 return Err(match error.kind() {
-                    ErrorKind::NotFound | ErrorKind::ConnectionRefused => no_daemon(),
+                    // One whose path would be too long is elsewhere, and named in the file.
+                    ErrorKind::NotFound
+                    | ErrorKind::ConnectionRefused
+                    | ErrorKind::InvalidInput => no_daemon(),
                     _ => unreachable(&path, &error),
                 });
             }
@@ -281,7 +285,7 @@ impl Failure {
         };
         Self {
             code,
-            message: error.message,
+            message: visible(&error.message),
         }
     }
 }

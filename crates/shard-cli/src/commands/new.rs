@@ -14,6 +14,11 @@ use crate::places::Places;
 
 pub(crate) fn run(args: NewArgs) -> Result<(), Failure> {
     let places = Places::find()?;
+    let blank = |text: &String| text.trim().is_empty();
+    if args.prompt.as_ref().is_some_and(blank) {
+        // Before an agent is made that is not wanted without it.
+        return Err(Failure::usage("the prompt is empty; say what to do"));
+    }
     block_on(async {
         let mut client = Client::connect(&places).await?;
         let (json, text) = (args.json, args.prompt.clone());

@@ -46,6 +46,8 @@ impl Talk {
                     self.note("waits until the turn has ended");
                 } else {
                     self.own.push(text.to_owned());
+                    // Ctrl-C means the turn from here on.
+                    self.running = true;
                 }
                 prompt::prompt(text.to_owned())?.into()
             }

@@ -225,12 +225,20 @@ impl Talk {
             Ok(data) => data,
             Err(error) => {
                 self.note(&error.message);
+                if command == "prompt" {
+                    // What counts on it is forgotten; a turn that runs all the same says so.
+                    self.running = false;
+                    self.own.clear();
+                }
                 return self.invite();
             }
         };
         match command.as_str() {
             "abort" => {
                 let cleared = serde_json::from_value::<Aborted>(data).unwrap_or_default();
+                if cleared.cleared.is_empty() {
+                    return;
+                }
                 for prompt in cleared.cleared {
                     self.own.retain(|own| *own != prompt.message);
                     self.note(&format!("given back, not done: {}", prompt.message));

@@ -24,10 +24,10 @@ pub(super) fn look(places: &Places, findings: &mut Findings) {
             State::Note,
             format!("shard {version} runs, and daemon.json, by which it is found, is missing"),
         ),
-        (Ok(file), Err(failure)) if client::listens(places) => (
-            State::Problem,
-            format!("{} (pid {})", failure.message, file.pid),
-        ),
+        (file, Err(failure)) if client::listens(places) => {
+            let pid = file.map_or_else(|_| String::new(), |file| format!(" (pid {})", file.pid));
+            (State::Problem, format!("{}{pid}", failure.message))
+        }
         (_, Err(failure)) => (State::Good, failure.message),
     };
     findings.add("daemon", state, message);
