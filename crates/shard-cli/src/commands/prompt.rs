@@ -194,3 +194,42 @@ impl Wait {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_prompt_ends_with_the_turn_that_takes_it_up() -> anyhow::Result<()> {
+        let screen = Screen::apart(Style::Json)?;
+        let mut waiting = Wait {
+            prompt: "msg-9".parse()?,
+            taken: false,
+            untouched: None,
+        };
+        let mut follow = |kind: &str, body: Value| {
+            let event = AgentEvent::parse(kind, &body.to_string()).unwrap().unwrap();
+            let ended = waiting.follow(&event, &screen);
+            (
+                ended.map(|ended| ended.is_ok()),
+                waiting.untouched.is_some(),
+            )
+        };
+        let end = |reason: &str| json!({ "turn_id": "turn-1", "reason": reason });
+        let message = json!({ "id": "msg-9", "role": "user", "content": [] });
+        assert_eq!(
+            follow("turn_end", end("done")),
+            (None, false),
+            "an earlier turn"
+        );
+        let idle = follow("status", json!({ "status": "idle" }));
+        assert_eq!(idle, (None, true), "it may have been given back");
+        let taken = json!({ "message_id": "msg-9", "message": message });
+        assert_eq!(follow("message_complete", taken), (None, false));
+        assert_eq!(follow("turn_end", end("limit")), (Some(false), false));
+        assert_eq!(follow("turn_end", end("done")), (Some(true), false));
+        Ok(())
+    }
+}

@@ -224,3 +224,60 @@ fn dialog_response(request: &UiRequest, value: Option<UiValue>) -> AgentCommand 
     }
     .into()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn event(kind: &str, body: &Value) -> AgentEvent {
+        AgentEvent::parse(kind, &body.to_string()).unwrap().unwrap()
+    }
+
+    fn select(id: &str) -> Question {
+        let body = json!({ "request_id": id, "kind": "select", "options": ["red", "green"] });
+        Question::of(&event("ui_request", &body)).unwrap()
+    }
+
+    #[test]
+    fn one_question_is_put_after_the_other() {
+        let mut questions = Questions::default();
+        assert!(questions.take(select("req-1")), "the first one is put");
+        assert!(!questions.take(select("req-2")), "the second one waits");
+        assert!(!questions.take(select("req-1")), "a repeated one is known");
+        let closed = event(
+            "ui_resolved",
+            &json!({ "request_id": "req-1", "value": null }),
+        );
+        let closed = Question::of(&closed).unwrap();
+        assert!(questions.take(closed), "the second one is put now");
+        assert_eq!(questions.first().unwrap().id().as_str(), "req-2");
+    }
+
+    #[test]
+    fn only_what_was_offered_is_an_answer() {
+        let mut questions = Questions::default();
+        let body = json!({
+            "request_id": "req-1", "tool_name": "bash", "input": {}, "prompt": "Run it?", "options": [],
+            "choices": [
+                { "id": "once", "label": "Once", "accelerator": "a", "intent": "allow" },
+                { "id": "no", "label": "No", "intent": "deny" },
+            ],
+        });
+        questions.take(Question::of(&event("permission_request", &body)).unwrap());
+        let chosen = |line: Option<&str>| match questions.answer(line) {
+            Some(AgentCommand::PermissionResponse(it)) => it.choice_id,
+            _ => None,
+        };
+        for (line, choice) in [(" a ", "once"), ("y", "once"), ("2", "no"), ("no", "no")] {
+            assert_eq!(chosen(Some(line)).as_deref(), Some(choice), "{line}");
+        }
+        assert_eq!(
+            chosen(None).as_deref(),
+            Some("no"),
+            "the end of the input refuses"
+        );
+        assert_eq!(questions.answer(Some("maybe")), None);
+    }
+}
