@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
-use shard_types::{AgentId, HeadlessPolicy, SessionId};
+use shard_types::{AgentId, HeadlessPolicy, PrincipalId, SessionId};
 
 /// A coding agent that works in your checkout, and asks before it changes things.
 #[derive(Debug, Parser)]
@@ -18,6 +18,26 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Supervise agents, and serve the web client.
     Daemon(DaemonArgs),
+    /// Open the web client in a browser, starting the daemon if none runs.
+    Web(WebArgs),
+    /// List the agents.
+    Ls(ListArgs),
+    /// Make an agent, and print its id.
+    New(NewArgs),
+    /// Watch an agent and talk to it.
+    Attach(AttachArgs),
+    /// Send a prompt to an agent.
+    Prompt(PromptArgs),
+    /// Print what was said to an agent, and what it said and did.
+    Log(LogArgs),
+    /// Stop an agent's process once its work is done.
+    Stop(StopArgs),
+    /// Stop an agent's process now; its conversation is kept.
+    Kill(KillArgs),
+    /// End the daemon, once turns have ended.
+    Shutdown(ShutdownArgs),
+    /// Say which browsers may come in.
+    Auth(AuthArgs),
     /// Carry out one prompt and print the answer.
     Run(RunArgs),
     /// Serve an agent on stdin and stdout, one JSON message a line.
@@ -105,6 +125,134 @@ pub(crate) struct DaemonArgs {
     /// Stop an agent's process after so many seconds without work; work starts it again.
     #[arg(long, value_name = "SECS")]
     pub(crate) idle_timeout: Option<u64>,
+    /// Belong to no terminal, and print no address. For `shard web`.
+    #[arg(long, hide = true)]
+    pub(crate) background: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct WebArgs {
+    /// Only print the address.
+    #[arg(long)]
+    pub(crate) no_open: bool,
+    /// The port, if the daemon has to be started [default: the configuration's, or 7411].
+    #[arg(long)]
+    pub(crate) port: Option<u16>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ListArgs {
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct NewArgs {
+    /// The folder to work in [default: the current one].
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
+    /// What to call it.
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// The model, as provider/model.
+    #[arg(long)]
+    pub(crate) model: Option<String>,
+    /// The mode.
+    #[arg(long)]
+    pub(crate) mode: Option<String>,
+    /// What happens to questions while nobody is there [default: queue].
+    #[arg(long, value_name = "POLICY", value_parser = headless_policy)]
+    pub(crate) headless_policy: Option<HeadlessPolicy>,
+    /// Exactly these tools, separated by commas.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) tools: Option<Vec<String>>,
+    /// Begin with this prompt.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) prompt: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct AttachArgs {
+    /// The agent: the beginning of its id, or its name.
+    #[arg(value_name = "ID")]
+    pub(crate) agent: String,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PromptArgs {
+    /// The agent: the beginning of its id, or its name.
+    #[arg(value_name = "ID")]
+    pub(crate) agent: String,
+    /// What to do; read from stdin if left out, or `-`.
+    pub(crate) text: Option<String>,
+    /// Wait for the answer, print it, and fail if the turn does not end well.
+    #[arg(long)]
+    pub(crate) wait: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct LogArgs {
+    /// The agent: the beginning of its id, or its name.
+    #[arg(value_name = "ID")]
+    pub(crate) agent: String,
+    /// Go on with what the agent does now, starting its process if none runs.
+    #[arg(long, short)]
+    pub(crate) follow: bool,
+    /// Print JSON: one message a line, and with --follow the raw events after them.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct StopArgs {
+    /// The agent: the beginning of its id, or its name.
+    #[arg(value_name = "ID")]
+    pub(crate) agent: String,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct KillArgs {
+    /// The agent: the beginning of its id, or its name.
+    #[arg(value_name = "ID")]
+    pub(crate) agent: String,
+    /// Without a chance to wind up.
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ShutdownArgs {
+    /// Do not wait for turns to end.
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct AuthArgs {
+    #[command(subcommand)]
+    pub(crate) command: AuthCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AuthCommand {
+    /// Print an address that lets one browser in.
+    Token,
+    /// List the browsers that are in, and those that wait.
+    Ls(ListArgs),
+    /// Let the browser in that shows this code.
+    Approve {
+        /// The code.
+        code: String,
+    },
+    /// Put a browser out.
+    Revoke {
+        /// Which, as `shard auth ls` lists it.
+        principal: PrincipalId,
+    },
 }
 
 #[derive(Debug, clap::Args)]

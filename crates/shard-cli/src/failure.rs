@@ -6,6 +6,10 @@ use std::fmt::Display;
 pub(crate) const USAGE: i32 = 2;
 /// It failed.
 pub(crate) const FAILED: i32 = 1;
+/// The daemon cannot be reached.
+pub(crate) const UNREACHABLE: i32 = 3;
+/// The daemon refused it.
+pub(crate) const REFUSED: i32 = 4;
 
 /// A failure as a person and a script see it: one line that says what to do, and an exit code.
 #[derive(Debug)]

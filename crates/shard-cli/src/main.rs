@@ -2,6 +2,7 @@
 //! own.
 
 mod args;
+mod client;
 mod commands;
 mod failure;
 mod log;
@@ -13,6 +14,7 @@ use clap::error::ErrorKind;
 
 use crate::args::{Args, Command};
 use crate::failure::Failure;
+use crate::places::Places;
 
 fn main() -> ! {
     // Before anything else: keys may be in the environment of this very process.
@@ -29,12 +31,25 @@ fn main() -> ! {
 }
 
 fn run(args: Args, hardened: std::io::Result<()>) -> Result<(), Failure> {
-    log::start();
+    match &args.command {
+        Command::Daemon(_) => log::start_daemon(&Places::find()?.state_home),
+        _ => log::start(),
+    }
     if let Err(error) = hardened {
         tracing::warn!(%error, "this process could not be closed against others of the same user");
     }
     match args.command {
         Command::Daemon(args) => commands::daemon::run(&args),
+        Command::Web(args) => commands::web::run(&args),
+        Command::Ls(args) => commands::ls::run(&args),
+        Command::New(args) => commands::new::run(args),
+        Command::Attach(args) => commands::attach::run(&args),
+        Command::Prompt(args) => commands::prompt::run(args),
+        Command::Log(args) => commands::log::run(&args),
+        Command::Stop(args) => commands::stop::run(&args),
+        Command::Kill(args) => commands::kill::run(&args),
+        Command::Shutdown(args) => commands::shutdown::run(&args),
+        Command::Auth(args) => commands::auth::run(args),
         Command::Agent(args) => commands::agent::run(args),
         Command::Run(args) => commands::run::run(args),
         Command::Config(args) => commands::config::run(args),

@@ -18,13 +18,30 @@ const AGES: u64 = 10 * 365 * 24 * 3600;
 
 pub(crate) fn run(args: &DaemonArgs) -> Result<(), Failure> {
     let places = Places::find()?;
+    if args.background {
+        // A terminal that is closed, or Ctrl-C on it, is none of its business.
+        rustix::process::setsid().context("cannot leave the terminal")?;
+    }
     let config = load_config(&places)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads())
         .enable_all()
         .build()
         .context("cannot start the runtime")?;
-    runtime.block_on(serve(settings(args, &places, &config)))
+    let url = if args.background {
+        Url::Keep
+    } else {
+        Url::Print
+    };
+    runtime.block_on(serve(settings(args, &places, &config), url))
+}
+
+/// What happens to the address that lets a browser in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Url {
+    Print,
+    /// Nobody reads what a daemon in the background prints, and it must not end up in a file.
+    Keep,
 }
 
 /// Enough to serve many clients while one is busy; more cost memory and bring nothing.
@@ -50,7 +67,7 @@ fn settings(args: &DaemonArgs, places: &Places, config: &Config) -> Settings {
     }
 }
 
-async fn serve(settings: Settings) -> Result<(), Failure> {
+async fn serve(settings: Settings, url: Url) -> Result<(), Failure> {
     // Before anything is there that an early signal would leave behind.
     let mut signals = [
         signal(SignalKind::interrupt())?,
@@ -58,13 +75,8 @@ async fn serve(settings: Settings) -> Result<(), Failure> {
         signal(SignalKind::hangup())?,
     ];
     let daemon = shard_daemon::start(settings).await?;
-    let url = daemon.setup_url();
-    if std::io::stdout().is_terminal() {
-        print(&format!(
-            "Shard listens. Open this in a browser; it works once, within ten minutes:\n\n  {url}\n"
-        ))?;
-    } else {
-        print(&url)?;
+    if url == Url::Print {
+        invite(&daemon.setup_url())?;
     }
     tracing::info!(port = daemon.port(), "listening");
     let stopper = daemon.stopper();
@@ -82,4 +94,14 @@ async fn serve(settings: Settings) -> Result<(), Failure> {
     daemon.run().await;
     stopping.abort();
     Ok(())
+}
+
+fn invite(url: &str) -> std::io::Result<()> {
+    if std::io::stdout().is_terminal() {
+        print(&format!(
+            "Shard listens. Open this in a browser; it works once, within ten minutes:\n\n  {url}\n"
+        ))
+    } else {
+        print(url)
+    }
 }

@@ -1,5 +1,7 @@
 //! `shard doctor`: what is set up, what is wrong, and what to do about it.
 
+mod running;
+
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -57,6 +59,7 @@ pub(crate) fn run(args: DoctorArgs) -> Result<(), Failure> {
     );
     let config = configuration(&places, &mut findings);
     state_home(&places, &mut findings);
+    running::look(&places, &mut findings);
     if let Some(config) = &config {
         models(config, &places, &mut findings);
         rules(config, &places, &mut findings);

@@ -1,12 +1,23 @@
 //! One file a command.
 
 pub(crate) mod agent;
+pub(crate) mod attach;
+pub(crate) mod auth;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod daemon;
 pub(crate) mod doctor;
+pub(crate) mod kill;
+pub(crate) mod log;
+pub(crate) mod ls;
+pub(crate) mod new;
+pub(crate) mod prompt;
 pub(crate) mod run;
 pub(crate) mod schema;
+mod show;
+pub(crate) mod shutdown;
+pub(crate) mod stop;
+pub(crate) mod web;
 
 use std::future::Future;
 
@@ -14,6 +25,8 @@ use anyhow::Context;
 use shard_config::{Config, Loaded};
 use shard_core::agent::Responder;
 use shard_core::boot::{Boot, SessionChoice};
+use shard_protocol::RequestKey;
+use shard_types::RequestId;
 
 use crate::args::AgentOptions;
 use crate::failure::{Failure, say};
@@ -27,6 +40,12 @@ fn block_on<T>(future: impl Future<Output = Result<T, Failure>>) -> Result<T, Fa
     runtime
         .context("cannot start the runtime")?
         .block_on(future)
+}
+
+/// A key that nobody else uses, so that what it is sent with is done once.
+fn request_key() -> Result<RequestKey, Failure> {
+    let unique = RequestId::generate().to_string();
+    Ok(RequestKey::try_from(unique)?)
 }
 
 /// Reads the configuration; what is only a warning is said.

@@ -4,8 +4,7 @@
 //! events instead.
 
 mod asker;
-mod printer;
-mod terminal;
+mod watcher;
 
 use std::io::{BufRead, IsTerminal};
 use std::sync::Arc;
@@ -17,21 +16,18 @@ use shard_contracts::EventBus;
 use shard_core::agent::{AgentHandle, Responder};
 use shard_core::boot::Booted;
 use shard_protocol::{Accepted, AgentCommand};
-use shard_transports::{Outbox, stdio};
+use shard_transports::Outbox;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use self::asker::Asker;
-use self::printer::{Printer, Style};
+use self::watcher::Watcher;
+use super::show::{Screen, Style};
 use super::{asked_to_end, block_on, load_config};
 use crate::args::RunArgs;
 use crate::failure::{FAILED, Failure, say, say_part};
 use crate::places::Places;
-
-/// How much may wait for a reader of stdout before the run is given up, in bytes. A slow reader
-/// slows the model down long before.
-const UNREAD: usize = 8 * 1024 * 1024;
 
 /// Questions that wait to be put; a turn asks one at a time.
 const QUESTIONS: usize = 16;
@@ -104,31 +100,22 @@ async fn carry_out(
     diagnostics
         .iter()
         .for_each(|diagnostic| say(&format!("shard: {diagnostic}")));
-    let (out, err) = (Arc::new(Outbox::new(UNREAD)), Arc::new(Outbox::new(UNREAD)));
-    stdio::write(Arc::clone(&out), std::io::stdout())?;
-    stdio::write(Arc::clone(&err), std::io::stderr())?;
+    let screen = Screen::apart(style)?;
     let (questions, asked) = mpsc::channel(QUESTIONS);
-    let printer = Arc::new(Printer::new(
-        style,
-        Arc::clone(&out),
-        Arc::clone(&err),
-        questions,
-    ));
-    bus.subscribe(Arc::clone(&printer) as _);
+    let watcher = Arc::new(Watcher::new(Arc::clone(&screen.printer), questions));
+    bus.subscribe(Arc::clone(&watcher) as _);
     tracing::debug!(model = model.id(), "running");
     let mut session = tokio::spawn(session.run());
     if interactive {
-        tokio::spawn(Asker::new(handle.clone(), Arc::clone(&err))?.run(asked));
+        tokio::spawn(Asker::new(handle.clone(), Arc::clone(&screen.err))?.run(asked));
     }
-    let outcome = follow(&handle, &mut session, &printer, &out, text).await;
+    let outcome = follow(&handle, &mut session, &watcher, &screen.out, text).await;
     let wind_down = async {
         handle.close().await;
         host.shut_down().await;
     };
     _ = tokio::time::timeout(END, wind_down).await;
-    printer.end_line();
-    out.finish(Duration::from_secs(5));
-    err.finish(Duration::from_secs(1));
+    screen.finish();
     outcome
 }
 
@@ -137,7 +124,7 @@ async fn carry_out(
 async fn follow(
     handle: &AgentHandle,
     session: &mut JoinHandle<()>,
-    printer: &Printer,
+    watcher: &Watcher,
     out: &Outbox,
     text: String,
 ) -> Result<(), Failure> {
@@ -153,7 +140,7 @@ async fn follow(
     })?;
     let accepted: Accepted = serde_json::from_value(accepted)?;
     let prompt = accepted.message_id.context("a prompt has an id")?;
-    let mut progress = printer.progress();
+    let mut progress = watcher.progress();
     let mut interrupts = 0;
     loop {
         let rested = async {

@@ -12,7 +12,7 @@ const LONGEST: usize = 64 * 1024;
 
 /// Read only while a line is wanted: until then what is typed is for others, and a job in the
 /// background is not stopped for it.
-pub(super) struct Terminal {
+pub(in crate::commands) struct Terminal {
     /// Opened for this alone, so that not blocking on it changes nothing for others. No pipe, but
     /// waited for and read like one.
     device: Receiver,
@@ -22,7 +22,7 @@ pub(super) struct Terminal {
 
 impl Terminal {
     /// The terminal of this process, whatever stdin is.
-    pub(super) fn open() -> anyhow::Result<Self> {
+    pub(in crate::commands) fn open() -> anyhow::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let device = rustix::fs::open("/dev/tty", flags, Mode::empty())
             .context("cannot open the terminal to ask questions on")?;
@@ -34,14 +34,14 @@ impl Terminal {
     }
 
     /// Forgets what was typed. A job in the background is stopped here until it is in front.
-    pub(super) fn forget(&mut self) {
+    pub(in crate::commands) fn forget(&mut self) {
         _ = tcflush(&self.device, QueueSelector::IFlush);
         self.typed.clear();
     }
 
     /// The next line, without its end; `None` at the end of the input, after which there may be
     /// more, or when the terminal is gone. Cancel safe.
-    pub(super) async fn line(&mut self) -> Option<String> {
+    pub(in crate::commands) async fn line(&mut self) -> Option<String> {
         loop {
             if let Some(end) = self.typed.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.typed.drain(..=end).collect();

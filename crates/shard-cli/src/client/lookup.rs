@@ -1,0 +1,150 @@
+//! Which agent a person means.
+
+use shard_core::gate::visible;
+use shard_types::{AgentId, AgentInfo};
+
+use crate::failure::Failure;
+
+/// How every agent's id begins.
+const FAMILY: &str = "agent-";
+
+/// Shortest prefix that is shown for an id, in characters.
+const SHORTEST: usize = 8;
+
+/// How many candidates are named.
+const NAMED: usize = 5;
+
+/// The part of an id that tells agents apart.
+fn own_part(id: &str) -> &str {
+    id.strip_prefix(FAMILY).unwrap_or(id)
+}
+
+/// Finds the agent whose id is `wanted` or begins with it, with or without `agent-`, or whose name
+/// is `wanted`.
+///
+/// # Errors
+/// When there is none, or more than one.
+pub(crate) fn find<'a>(agents: &'a [AgentInfo], wanted: &str) -> Result<&'a AgentInfo, Failure> {
+    if let Some(agent) = agents.iter().find(|it| it.agent_id.as_str() == wanted) {
+        return Ok(agent);
+    }
+    let prefix = own_part(wanted);
+    let is_meant = |agent: &&AgentInfo| {
+        let by_id = !prefix.is_empty() && own_part(agent.agent_id.as_str()).starts_with(prefix);
+        by_id || name(agent) == Some(wanted)
+    };
+    let meant: Vec<&AgentInfo> = agents.iter().filter(is_meant).collect();
+    match meant.as_slice() {
+        [agent] => Ok(agent),
+        [] => {
+            let error = format!("there is no agent {wanted:?}; `shard ls` lists them");
+            Err(anyhow::anyhow!(error).into())
+        }
+        several => {
+            let mut names: Vec<String> = several.iter().take(NAMED).map(|it| label(it)).collect();
+            if several.len() > NAMED {
+                names.push(format!("{} more", several.len() - NAMED));
+            }
+            let error = format!(
+                "{wanted:?} may be any of {}; give more of the id",
+                names.join(", ")
+            );
+            Err(anyhow::anyhow!(error).into())
+        }
+    }
+}
+
+/// What a person calls an agent.
+pub(crate) fn name(agent: &AgentInfo) -> Option<&str> {
+    agent.name.as_deref().or(agent.display_name.as_deref())
+}
+
+fn label(agent: &AgentInfo) -> String {
+    match name(agent) {
+        Some(name) => format!("{} ({})", agent.agent_id, visible(name)),
+        None => agent.agent_id.to_string(),
+    }
+}
+
+/// The shortest beginning of an id that names no other agent.
+pub(crate) fn short<'a>(id: &'a AgentId, agents: &[AgentInfo]) -> &'a str {
+    let own = own_part(id.as_str());
+    let shared = |other: &str| {
+        let same = own.bytes().zip(other.bytes()).take_while(|(a, b)| a == b);
+        same.count()
+    };
+    let others = agents.iter().filter(|it| it.agent_id != *id);
+    let longest = others
+        .map(|it| shared(own_part(it.agent_id.as_str())) + 1)
+        .max();
+    let length = longest.unwrap_or(0).max(SHORTEST);
+    own.get(..length).unwrap_or(own)
+}
+
+#[cfg(test)]
+mod tests {
+    use shard_types::{AgentStatus, RuntimeState};
+
+    use super::*;
+
+    fn agent(id: &str, name: Option<&str>) -> AgentInfo {
+        AgentInfo {
+            agent_id: id.parse().unwrap(),
+            session_id: None,
+            name: name.map(str::to_owned),
+            cwd: "/w".to_owned(),
+            model: None,
+            provider: None,
+            mode: None,
+            status: AgentStatus::Idle,
+            runtime_state: RuntimeState::Stopped,
+            created_at: 0,
+            usage: None,
+            parent_agent_id: None,
+            alias: None,
+            definition_name: None,
+            display_name: None,
+        }
+    }
+
+    #[test]
+    fn a_unique_prefix_or_a_name_is_enough() {
+        let agents = [
+            agent("agent-0123aa", Some("fix")),
+            agent("agent-0123ab", Some("0456")),
+            agent("agent-0456cc", None),
+        ];
+        let found = |wanted: &str| find(&agents, wanted).map(|it| it.agent_id.as_str().to_owned());
+        let is = |wanted: &str, id: &str| assert_eq!(found(wanted).unwrap(), id, "{wanted}");
+        is("agent-0123aa", "agent-0123aa");
+        is("0123ab", "agent-0123ab");
+        is("agent-045", "agent-0456cc");
+        is("fix", "agent-0123aa");
+        let fails = |wanted: &str, why: &str| {
+            let failure = found(wanted).unwrap_err();
+            assert!(
+                failure.code == 1 && failure.message.contains(why),
+                "{wanted}: {failure:?}"
+            );
+        };
+        fails("0123", "agent-0123aa (fix), agent-0123ab (0456)");
+        fails("0456", "agent-0123ab (0456), agent-0456cc"); // a name, and a prefix
+        for nobody in ["", "agent-", "a", "fi", "0123aaa"] {
+            fails(nobody, "there is no agent");
+        }
+    }
+
+    #[test]
+    fn a_shown_id_finds_its_agent() {
+        let agents = [
+            agent("agent-0190aaaabbbb7000", None),
+            agent("agent-0190aaaabbbb7001", None),
+            agent("agent-0191ccccdddd7000", None),
+        ];
+        assert_eq!(short(&agents[2].agent_id, &agents), "0191cccc");
+        for it in &agents {
+            let shown = short(&it.agent_id, &agents);
+            assert_eq!(find(&agents, shown).unwrap().agent_id, it.agent_id);
+        }
+    }
+}
