@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use shard_testkit::{
-    Answer, Attached, Client, Mark, ScriptedModel, Turn, ask_all, model::Tool, reply, text, tool,
+    Answer, Attached, Mark, ScriptedModel, Turn, ask_all, model::Tool, reply, text, tool,
 };
 
 use crate::{Site, of, word};
@@ -188,11 +188,13 @@ async fn when_all_have_left_the_policy_speaks_after_a_while() {
     let site = patient(writer(), 1).await;
     let id = site.create().await;
     let observer = site.client.observe(&id).await;
-    let leaving: Client = site.daemon.connect().await;
+    let browser = site.daemon.browser().await;
+    let leaving = browser.connect().await;
     let agent = leaving.attach(&id).await;
     let mark = observer.mark();
     question(&agent).await;
-    drop(leaving);
+    let logout = browser.post("/logout", &json!({})).send().await;
+    assert_eq!(logout.status, 204);
     let turn = rest(&observer, mark).await;
     let resolved = turn.of("permission_resolved");
     assert_eq!(resolved.len(), 1);

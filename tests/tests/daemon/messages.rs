@@ -137,6 +137,10 @@ async fn what_is_no_message_is_said_so_and_the_connection_goes_on() {
                 "{\"type\":\"agent.kill\",\"id\":\"x9\",\"agent_id\":null}",
                 Some("x9"),
             ),
+            (
+                "{\"type\":\"agent.attach\",\"id\":\"xa\",\"agent_id\":\"agent-1\",\"role\":\"owner\"}",
+                Some("xa"),
+            ),
         ] {
             let mark = client.mark();
             client.send_text(bad).await;

@@ -93,6 +93,25 @@ async fn an_agent_that_is_killed_fails_and_its_dialogs_close() {
 }
 
 #[tokio::test]
+async fn a_dialog_of_an_agent_that_is_killed_closes_too() {
+    let ask = tool("ask_user", json!({ "question": "Which?" }));
+    let site = Site::start(ScriptedModel::start([reply![ask]])).await;
+    let agent = site.agent().await;
+    let mark = agent.prompt("ask").await;
+    let request = agent.wait_for_type(mark, "ui_request").await;
+    agent.ok("agent.kill", json!({ "force": true })).await;
+    let closed = agent.wait_for_type(mark, "ui_resolved").await;
+    assert_eq!(
+        (&closed["request_id"], &closed["value"], &closed["source"]),
+        (&request["request_id"], &Value::Null, &json!("aborted"))
+    );
+    let late = json!({ "request_id": request["request_id"], "value": "this" });
+    assert_eq!(agent.ok("ui_response", late).await, json!({ "late": true }));
+    let own = agent.messages_since(mark);
+    assert_eq!(of(&own, "ui_resolved").len(), 1, "once");
+}
+
+#[tokio::test]
 async fn a_command_that_the_agent_did_not_live_to_answer_is_answered() {
     let gate = Gate::new();
     let site = Site::start(ScriptedModel::start([halves(&gate), "later".into()])).await;

@@ -3,8 +3,9 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use rustix::process::Signal;
 use serde_json::json;
-use shard_testkit::{Answer, ScriptedModel, error, reply, text, tool};
+use shard_testkit::{Answer, ScriptedModel, error, reply, signal, text, tool};
 
 use crate::Site;
 
@@ -116,4 +117,53 @@ async fn the_arguments_and_environment_of_processes_tell_nothing() {
             "the environment of {pid} can be read"
         );
     }
+}
+
+#[tokio::test]
+async fn nothing_that_is_said_is_logged_unless_asked_for() {
+    let model = ScriptedModel::start([
+        reply![
+            text("the answer"),
+            tool("bash", json!({ "command": "echo the-$((40+2))-output" }))
+        ],
+        error(400).message("the complaint").into(),
+    ]);
+    let site = Site::start(model).await;
+    let agent = site.agent().await;
+    let mark = agent.prompt("the question").await;
+    agent.follow(mark, |_| Answer::Leave).await;
+    // Its end is where an agent's own log is looked at.
+    signal(site.pid(&agent.id), Signal::KILL);
+    site.client.wait_for_type(mark, "agent_exited").await;
+    let mut log = site.daemon.stderr();
+    for path in files(&site.home.shard_home().join("logs")) {
+        log.push_str(&String::from_utf8_lossy(&std::fs::read(path).unwrap()));
+    }
+    for said in [
+        "the question",
+        "the answer",
+        "40+2",
+        "the-42-output",
+        "the complaint",
+    ] {
+        assert!(!log.contains(said), "{said:?} stands in {log}");
+    }
+}
+
+#[tokio::test]
+async fn the_socket_and_the_files_are_for_their_owner_alone() {
+    let site = Site::start(ScriptedModel::silent()).await;
+    site.agent().await;
+    let home = site.home.shard_home();
+    for name in ["daemon.sock", "daemon.json", "daemon.lock"] {
+        let mode = std::fs::metadata(home.join(name)).unwrap().permissions();
+        assert_eq!(mode.mode() & 0o777, 0o600, "{name}");
+    }
+    for name in ["", "agents"] {
+        let mode = std::fs::metadata(home.join(name)).unwrap().permissions();
+        assert_eq!(mode.mode() & 0o777, 0o700, "{name:?}");
+    }
+    let file = site.daemon.file().as_object().unwrap();
+    let keys: Vec<_> = file.keys().map(String::as_str).collect();
+    assert_eq!(keys, ["httpPort", "pid", "socketPath", "token"]);
 }

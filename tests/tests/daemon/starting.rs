@@ -1,7 +1,8 @@
 //! Processes that start, or cannot.
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
-use shard_testkit::{AgentProcess, Mark, ScriptedModel, reply, run_cli, text};
+use shard_testkit::{AgentProcess, Mark, ScriptedModel, reply, run_cli, signal, text};
 
 use crate::{Site, of, word};
 
@@ -93,6 +94,24 @@ async fn an_agent_whose_session_is_no_session_any_more_says_so() {
     std::fs::write(&file, good).unwrap();
     let agent = site.client.attach(&agent.id).await;
     assert_eq!(agent.turn("again").await.text(), "two");
+}
+
+#[tokio::test]
+async fn an_agent_that_does_not_answer_is_ended_and_works_again() {
+    let site = Site::start(ScriptedModel::start(["back"])).await;
+    let agent = site.agent().await;
+    signal(site.pid(&agent.id), Signal::STOP);
+    let other = site.daemon.connect().await;
+    let this = json!({ "agent_id": agent.id });
+    let why = other
+        .refused("RUNTIME_START_FAILED", "agent.attach", this)
+        .await;
+    assert!(why.contains("did not become ready"), "{why}");
+    let exited = other.wait_for_type(Mark::START, "agent_exited").await;
+    assert_eq!(exited["runtime_state"], "failed");
+    let again = other.attach(&agent.id).await;
+    assert_eq!(again.sync["runtime_epoch"], 1);
+    assert_eq!(agent.turn("go").await.text(), "back");
 }
 
 #[tokio::test]

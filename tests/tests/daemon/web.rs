@@ -181,6 +181,31 @@ async fn a_ticket_is_good_once_for_its_own_browser_and_page() {
 }
 
 #[tokio::test]
+async fn a_page_of_another_allowed_origin_has_tickets_of_its_own() {
+    let dev = "http://127.0.0.1:5173";
+    let config = json!({ "daemon": { "allowed_origins": [dev] } });
+    let site = Site::with(ScriptedModel::silent(), |home| home.config(config), &[]).await;
+    let browser = site.daemon.browser().await;
+    let secret = json!({ "client_secret": browser.client_secret });
+    let ticket = async || {
+        let answer = browser.post("/bootstrap", &secret).with("Origin", dev);
+        let answer = answer.send().await;
+        assert_eq!(answer.header("access-control-allow-origin"), Some(dev));
+        answer.json()["ticket"].as_str().unwrap().to_owned()
+    };
+    let elsewhere = browser.upgrade(&ticket().await).send().await;
+    assert_eq!(elsewhere.status, 401, "it was made for the other page");
+    let there = browser.upgrade(&ticket().await).with("Origin", dev);
+    assert_eq!(there.send().await.status, 101);
+    let preflight = Http::new(site.daemon.port(), "OPTIONS", "/bootstrap")
+        .with("Access-Control-Request-Method", "POST");
+    for (origin, wanted) in [(dev, Some(dev)), ("http://127.0.0.1:51730", None)] {
+        let answer = preflight.clone().with("Origin", origin).send().await;
+        assert_eq!(answer.header("access-control-allow-origin"), wanted);
+    }
+}
+
+#[tokio::test]
 async fn a_cookie_alone_opens_nothing_and_a_token_works_once() {
     let site = Site::start(ScriptedModel::silent()).await;
     let port = site.daemon.port();
