@@ -60,6 +60,7 @@ fn held(sync: &Value, since: &[Value]) -> BTreeMap<String, String> {
     held
 }
 
+/// Checks what a client holds that came in the middle of the turn, or whose turn has ended.
 async fn check(attached: &Attached<'_>) {
     if attached.sync["status"] != "idle" {
         attached.status(attached.mark, "idle").await;
@@ -105,6 +106,7 @@ async fn between_any_two_pieces() {
         assert_eq!(so_far, PARTS[..number].concat());
         check(attached).await;
     }
+    agent.wait_for_type(mark, "turn_end").await;
     check(&agent).await;
 }
 
@@ -114,7 +116,7 @@ async fn while_a_piece_is_on_its_way() {
     let site = Site::start(ScriptedModel::start([reply])).await;
     let clients = connections(&site).await;
     let agent = site.agent().await;
-    agent.prompt("go").await;
+    let mark = agent.prompt("go").await;
     let mut attached = Vec::new();
     for (client, gate) in clients.iter().zip(&gates) {
         gate.reached().await;
@@ -124,6 +126,7 @@ async fn while_a_piece_is_on_its_way() {
     for attached in &attached {
         check(attached).await;
     }
+    agent.wait_for_type(mark, "turn_end").await;
     check(&agent).await;
 }
 
@@ -133,7 +136,7 @@ async fn again_and_again_on_one_connection() {
     let site = Site::start(ScriptedModel::start([reply])).await;
     let client = site.daemon.connect().await;
     let agent = site.agent().await;
-    agent.prompt("go").await;
+    let mark = agent.prompt("go").await;
     let mut last = None;
     for gate in &gates {
         gate.reached().await;
@@ -145,5 +148,6 @@ async fn again_and_again_on_one_connection() {
         last = Some(client.attach(&agent.id).await);
     }
     check(&last.unwrap()).await;
+    agent.wait_for_type(mark, "turn_end").await;
     check(&agent).await;
 }

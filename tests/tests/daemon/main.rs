@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod asks;
+mod browsers;
 mod crash;
 mod creating;
 mod cut_points;

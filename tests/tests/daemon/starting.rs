@@ -30,6 +30,7 @@ async fn many_who_come_to_a_stopped_agent_start_one_process() {
         assert_eq!(sync["runtime_epoch"], 1);
         client.wait_for_type(Mark::START, "turn_end").await;
     }
+    site.client.agents().await; // so that all that was told before has come
     let told = site.client.messages_since(mark);
     let states = of(&told, "agent_status_changed");
     let starts = states.iter().filter(|m| m["runtime_state"] == "starting");

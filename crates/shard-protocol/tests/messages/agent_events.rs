@@ -12,6 +12,8 @@ pub(crate) const ROWS: &[Row] = &[
         r#"{"type":"sync","status":"idle","mode":"build","live_window":{"messages":[]},
             "pending_requests":[]}"#,
         r#"{"capabilities":["mode-switch"],"runtime_epoch":3,
+            "model":{"id":"local/a","provider":"local","model":"a"},
+            "usage":{"input":10,"output":2},
             "live_window":{"messages":[{"id":"msg-1","role":"assistant","partial":true,
                 "content":[{"type":"text","text":"so far"}]}],"compaction_index":2,"has_more":true},
             "pending_requests":[

@@ -21,7 +21,7 @@ pub(crate) const ROWS: &[(&str, Read, &str, &str)] = &[
     ("AgentInfo", reads::<t::AgentInfo>,
         r#"{"agent_id":"agent-1","cwd":"/w","status":"idle","runtime_state":"running",
             "created_at":1700000000000}"#,
-        r#"{"name":"Fixer","model":"qwen","provider":"local","mode":"build",
+        r#"{"session_id":"session-1","name":"Fixer","model":"qwen","provider":"local","mode":"build",
             "usage":{"input":1,"output":2},"parent_agent_id":"agent-0","alias":"Juniper",
             "definition_name":"reviewer","display_name":"reviewer · Juniper"}"#),
     ("PermissionDetail", reads::<t::PermissionDetail>, r#"{"value":"ls"}"#,
