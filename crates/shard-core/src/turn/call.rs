@@ -1,6 +1,7 @@
 //! One tool call: check, ask, run, record.
 
 use std::panic::AssertUnwindSafe;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -8,7 +9,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use serde_json::{Map, Value};
 use shard_contracts::{
-    Access, CallFacts, Decision, Mode, PathFact, PermissionGate, Progress, Tool, ToolContext,
+    Access, Ask, CallFacts, Decision, Mode, PathFact, PermissionGate, Progress, Tool, ToolContext,
     ToolOutput,
 };
 use shard_types::PermissionDecision;
@@ -28,22 +29,145 @@ const GRACE: Duration = Duration::from_millis(700);
 const PROGRESS_BYTES: usize = 1024 * 1024;
 
 impl Turn {
-    /// Carries out one call. Whatever happens, the call has its result in the end.
-    /// It is judged in the mode that the model was in when it made the call.
-    pub(super) async fn run_call(
+    /// Everything that comes before a call may run, but for asking a person.
+    pub(super) async fn judge(&self, call: &Call, mode: &Arc<dyn Mode>) -> Judged {
+        let args = match &call.args {
+            Ok(args) => args.clone(),
+            Err(problem) => return Judged::Refused(problem.clone()),
+        };
+        let found = self.settings.toolbox.find(&call.name, &**mode);
+        let tool = match found.and_then(|entry| entry.validate(&args).map(|()| &entry.tool)) {
+            Ok(tool) => Arc::clone(tool),
+            Err(problem) => return Judged::Refused(problem),
+        };
+        let access = tool.access(&args);
+        let cwd = &self.settings.agent.cwd;
+        if access != Access::Nothing && !cwd.is_dir() {
+            return Judged::Refused(format!(
+                "nothing was run: the working directory {} is gone; ask the person to restore it",
+                cwd.display()
+            ));
+        }
+        let given = match &access {
+            Access::Read(paths) | Access::Write(paths) => paths.as_slice(),
+            Access::Nothing | Access::Command(_) | Access::Unknown => &[],
+        };
+        let mut prepared = Prepared {
+            facts: paths::facts(cwd, given),
+            tool,
+            args,
+            access,
+            allowed_by: None,
+        };
+        let Some(gate) = &self.settings.agent.capabilities.gate else {
+            return Judged::Refused(
+                "no permission gate is installed, so nothing may run".to_owned(),
+            );
+        };
+        match check(gate, &prepared.facts(cwd, mode), mode).await {
+            Decision::Allow { by } => {
+                prepared.allowed_by = Some(by);
+                Judged::Allowed(prepared)
+            }
+            Decision::Deny { reason } => Judged::Refused(reason),
+            Decision::Ask(ask) => Judged::Asked(prepared, ask),
+        }
+    }
+
+    /// Puts the question that the gate left to a person; the inner error is what the model reads.
+    pub(super) async fn ask(
+        &self,
+        prepared: Prepared,
+        ask: Ask,
+        mode: &Arc<dyn Mode>,
+    ) -> Result<Result<Prepared, String>, SessionGone> {
+        let tool = prepared.tool.name().to_owned();
+        let answer = self
+            .link
+            .permission(tool, prepared.args.clone(), ask)
+            .await?;
+        match answer.decision {
+            PermissionDecision::Deny => return Ok(Err(refusal(&answer))),
+            PermissionDecision::Allow => {}
+            PermissionDecision::AllowAlways => {
+                let facts = prepared.facts(&self.settings.agent.cwd, mode);
+                let gate = self.settings.agent.capabilities.gate.as_ref();
+                let granted = gate.map(|gate| gate.grant(&facts, answer.by.source().as_deref()));
+                if let Some(Err(error)) = granted {
+                    let message = format!("{error}; the call runs this once");
+                    self.link
+                        .complain(shard_types::ErrorCode::InternalError, message)
+                        .await?;
+                }
+            }
+        }
+        Ok(Ok(prepared))
+    }
+
+    /// Says that the call starts.
+    pub(super) async fn start(
         &self,
         call: &Call,
-        mode: &Arc<dyn Mode>,
-    ) -> Result<CallOutcome, SessionGone> {
-        let (output, took) = match self.prepare(call, mode).await? {
-            Ok(prepared) => {
-                // Not before: a person may have thought about it for long.
-                let began = Instant::now();
-                let output = self.execute(call, prepared).await?;
-                (output, Some(began.elapsed()))
-            }
-            Err(refusal) => (ToolOutput::error(refusal), None),
+        prepared: Prepared,
+    ) -> Result<Prepared, SessionGone> {
+        self.ready().await;
+        self.link
+            .tool_started(StartedCall {
+                tool_call_id: call.id.clone(),
+                name: call.name.clone(),
+                args: prepared.args.clone(),
+                render: prepared.tool.preview(&prepared.args),
+                read_only: prepared.tool.read_only(),
+                allowed_by: prepared.allowed_by.clone(),
+            })
+            .await?;
+        Ok(prepared)
+    }
+
+    /// Runs a call that has started; how long that took, if it ran.
+    pub(super) async fn execute(
+        &self,
+        call: &Call,
+        prepared: Prepared,
+    ) -> (ToolOutput, Option<Duration>) {
+        if self.settings.cancel.is_cancelled() {
+            let output =
+                ToolOutput::error("not started: the turn was aborted before this call ran");
+            return (output, None);
+        }
+        // Not before: a person may have thought about it for long.
+        let began = Instant::now();
+        let Prepared {
+            tool, args, facts, ..
+        } = prepared;
+        let context = self.context(call, facts);
+        // A tool that breaks down costs its call, not the turn.
+        let work = AssertUnwindSafe(tool.execute(args, &context)).catch_unwind();
+        tokio::pin!(work);
+        let output = tokio::select! {
+            output = &mut work => Some(output),
+            () = self.settings.cancel.cancelled() => tokio::time::timeout(GRACE, &mut work).await.ok(),
         };
+        let output = match output {
+            Some(Ok(output)) => output,
+            Some(Err(_)) => ToolOutput::error(format!(
+                "the tool {} broke down; this is a bug in it",
+                call.name
+            )),
+            None => ToolOutput::error(
+                "interrupted: the turn was aborted while this call ran; it may have had part of its effect",
+            ),
+        };
+        (output, Some(began.elapsed()))
+    }
+
+    /// Gives a call its result.
+    pub(super) async fn record(
+        &self,
+        call: &Call,
+        output: ToolOutput,
+        took: Option<Duration>,
+    ) -> Result<CallOutcome, SessionGone> {
         let outcome = if output.is_error {
             CallOutcome::Failed
         } else {
@@ -62,130 +186,6 @@ impl Turn {
             })
             .await?;
         Ok(outcome)
-    }
-
-    /// Everything that comes before a call may run; the inner error is what the model reads.
-    async fn prepare(
-        &self,
-        call: &Call,
-        mode: &Arc<dyn Mode>,
-    ) -> Result<Result<Prepared, String>, SessionGone> {
-        let args = match &call.args {
-            Ok(args) => args.clone(),
-            Err(problem) => return Ok(Err(problem.clone())),
-        };
-        let found = self.settings.toolbox.find(&call.name, &**mode);
-        let tool = match found.and_then(|entry| entry.validate(&args).map(|()| &entry.tool)) {
-            Ok(tool) => Arc::clone(tool),
-            Err(problem) => return Ok(Err(problem)),
-        };
-        let access = tool.access(&args);
-        let cwd = &self.settings.agent.cwd;
-        if access != Access::Nothing && !cwd.is_dir() {
-            return Ok(Err(format!(
-                "nothing was run: the working directory {} is gone; ask the person to restore it",
-                cwd.display()
-            )));
-        }
-        let given = match &access {
-            Access::Read(paths) | Access::Write(paths) => paths.as_slice(),
-            Access::Nothing | Access::Command(_) | Access::Unknown => &[],
-        };
-        let facts = paths::facts(&self.settings.agent.cwd, given);
-        let facts_of_call = CallFacts {
-            tool: tool.name(),
-            read_only: tool.read_only(),
-            input: &args,
-            access: &access,
-            paths: &facts,
-            cwd: &self.settings.agent.cwd,
-            mode: &**mode,
-        };
-        let permit = self.permit(&facts_of_call, mode).await?;
-        Ok(permit.map(|allowed_by| Prepared {
-            tool,
-            args,
-            facts,
-            allowed_by,
-        }))
-    }
-
-    /// Whether the call may run, and by what; a person is asked where the gate leaves it to one.
-    async fn permit(
-        &self,
-        facts: &CallFacts<'_>,
-        mode: &Arc<dyn Mode>,
-    ) -> Result<Result<Option<AllowedBy>, String>, SessionGone> {
-        let Some(gate) = &self.settings.agent.capabilities.gate else {
-            return Ok(Err(
-                "no permission gate is installed, so nothing may run".to_owned()
-            ));
-        };
-        let ask = match check(gate, facts, mode).await {
-            Decision::Allow { by } => return Ok(Ok(Some(by))),
-            Decision::Deny { reason } => return Ok(Err(reason)),
-            Decision::Ask(ask) => ask,
-        };
-        let answer = self
-            .link
-            .permission(facts.tool.to_owned(), facts.input.clone(), ask)
-            .await?;
-        match answer.decision {
-            PermissionDecision::Deny => return Ok(Err(refusal(&answer))),
-            PermissionDecision::Allow => {}
-            PermissionDecision::AllowAlways => {
-                if let Err(error) = gate.grant(facts, answer.by.source().as_deref()) {
-                    let message = format!("{error}; the call runs this once");
-                    self.link
-                        .complain(shard_types::ErrorCode::InternalError, message)
-                        .await?;
-                }
-            }
-        }
-        Ok(Ok(None))
-    }
-
-    async fn execute(&self, call: &Call, prepared: Prepared) -> Result<ToolOutput, SessionGone> {
-        let Prepared {
-            tool,
-            args,
-            facts,
-            allowed_by,
-        } = prepared;
-        self.ready().await;
-        self.link
-            .tool_started(StartedCall {
-                tool_call_id: call.id.clone(),
-                name: call.name.clone(),
-                args: args.clone(),
-                render: tool.preview(&args),
-                read_only: tool.read_only(),
-                allowed_by,
-            })
-            .await?;
-        if self.settings.cancel.is_cancelled() {
-            return Ok(ToolOutput::error(
-                "not started: the turn was aborted before this call ran",
-            ));
-        }
-        let context = self.context(call, facts);
-        // A tool that breaks down costs its call, not the turn.
-        let work = AssertUnwindSafe(tool.execute(args, &context)).catch_unwind();
-        tokio::pin!(work);
-        let output = tokio::select! {
-            output = &mut work => Some(output),
-            () = self.settings.cancel.cancelled() => tokio::time::timeout(GRACE, &mut work).await.ok(),
-        };
-        Ok(match output {
-            Some(Ok(output)) => output,
-            Some(Err(_)) => ToolOutput::error(format!(
-                "the tool {} broke down; this is a bug in it",
-                call.name
-            )),
-            None => ToolOutput::error(
-                "interrupted: the turn was aborted while this call ran; it may have had part of its effect",
-            ),
-        })
     }
 
     fn context(&self, call: &Call, paths: Vec<PathFact>) -> ToolContext {
@@ -246,12 +246,42 @@ async fn check(
     })
 }
 
-/// A call that may run.
-struct Prepared {
+/// What the gate says of a call.
+pub(super) enum Judged {
+    /// It does not run; what the model reads.
+    Refused(String),
+    /// It may run.
+    Allowed(Prepared),
+    /// A person is to be asked.
+    Asked(Prepared, Ask),
+}
+
+/// A call that is ready to run.
+pub(super) struct Prepared {
     tool: Arc<dyn Tool>,
     args: Map<String, Value>,
+    access: Access,
     facts: Vec<PathFact>,
     allowed_by: Option<AllowedBy>,
+}
+
+impl Prepared {
+    /// Whether it changes nothing, so that its place among others does not matter.
+    pub(super) fn only_reads(&self) -> bool {
+        self.tool.read_only()
+    }
+
+    fn facts<'a>(&'a self, cwd: &'a Path, mode: &'a Arc<dyn Mode>) -> CallFacts<'a> {
+        CallFacts {
+            tool: self.tool.name(),
+            read_only: self.tool.read_only(),
+            input: &self.args,
+            access: &self.access,
+            paths: &self.facts,
+            cwd,
+            mode: &**mode,
+        }
+    }
 }
 
 /// What the model reads when a call was not permitted.

@@ -1,9 +1,9 @@
 //! One turn: call the model, run what it asks for, until it asks for nothing more.
 //!
 //! A turn owns no state of the conversation. It asks its session for each request, gives it every
-//! piece that comes, and runs the calls of each message in their order; the session may end it at
-//! any point by cancelling. Nothing here branches on the name of a mode, a tool or a provider.
+//! piece that comes, and runs the calls of each message; the session may end it at any point by cancelling. Nothing here branches on the name of a mode, a tool or a provider.
 
+mod batch;
 mod call;
 mod guard;
 mod link;
@@ -107,15 +107,8 @@ impl Turn {
                     .await?;
                 return Ok(TurnEndReason::Limit);
             }
-            for call in calls {
-                if self.settings.cancel.is_cancelled() {
-                    return Ok(TurnEndReason::Aborted);
-                }
-                let outcome = self.run_call(&call, &mode).await?;
-                if let Some(message) = self.guard.look_at(&call, outcome) {
-                    self.link.complain(ErrorCode::ToolError, message).await?;
-                    return Ok(TurnEndReason::Limit);
-                }
+            if let Some(reason) = self.run_calls(&calls, &mode).await? {
+                return Ok(reason);
             }
         }
     }

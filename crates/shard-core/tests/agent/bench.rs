@@ -387,6 +387,7 @@ fn capabilities(
         ("panic_early", Deed::PanicEarly),
         ("ask", Deed::Ask),
         ("chatty", Deed::Chatty),
+        ("look", Deed::Look),
     ];
     let tool = |(name, deed)| -> Arc<dyn Tool> {
         Arc::new(FakeTool {

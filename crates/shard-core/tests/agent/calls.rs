@@ -43,7 +43,7 @@ async fn what_cannot_run_is_told_to_the_model() {
         (
             "ecco",
             "{}",
-            r#"there is no tool "ecco"; use one of: echo, hold, stubborn, fail, panic, panic_early, ask, chatty"#,
+            r#"there is no tool "ecco"; use one of: echo, hold, stubborn, fail, panic, panic_early, ask, chatty, look"#,
         ),
     ] {
         let mut bench = Bench::new().await;

@@ -36,7 +36,7 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     let tools = prop::sample::select(vec![
-        "echo", "hold", "stubborn", "fail", "panic", "ask", "chatty", "none",
+        "echo", "hold", "look", "stubborn", "fail", "panic", "ask", "chatty", "none",
     ]);
     prop_oneof![
         4 => Just(Step::Prompt),

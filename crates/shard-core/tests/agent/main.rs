@@ -18,6 +18,7 @@ mod lines;
 mod provider;
 mod queue;
 mod retry;
+mod side_by_side;
 mod switching;
 mod tools;
 mod transcript;

@@ -101,7 +101,7 @@ async fn another_mode_from_the_next_call_on() {
     call.tool("c1", "fail", "{}");
     call.stop();
     let call = bench.call().await;
-    assert_eq!(call.tools(), ["echo"]);
+    assert_eq!(call.tools(), ["echo", "look"]);
     assert!(
         call.request.system.contains("Mode: plan"),
         "{}",

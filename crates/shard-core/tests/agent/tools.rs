@@ -19,6 +19,8 @@ pub(crate) enum Deed {
     Echo,
     /// Waits until the test releases it, or the turn is aborted.
     Hold,
+    /// The same without changing anything.
+    Look,
     /// Waits for ever, whatever happens.
     Stubborn,
     /// Fails.
@@ -64,7 +66,7 @@ impl Tool for FakeTool {
     }
 
     fn read_only(&self) -> bool {
-        self.deed == Deed::Echo
+        matches!(self.deed, Deed::Echo | Deed::Look)
     }
 
     fn access(&self, _: &Map<String, Value>) -> Access {
@@ -93,7 +95,7 @@ impl Tool for FakeTool {
                     _ = held.await;
                     std::future::pending().await
                 }
-                Deed::Hold => tokio::select! {
+                Deed::Hold | Deed::Look => tokio::select! {
                     said = self.hold() => match said {
                         Ok(said) => ToolOutput::text(said),
                         Err(_) => ToolOutput::error("the test let go"),
