@@ -16,7 +16,7 @@ mod process;
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use shard_protocol::{AgentStatusChanged, AttachRole, ErrorBody};
+use shard_protocol::{AgentSpawned, AgentStatusChanged, AttachRole, ErrorBody};
 use shard_types::{AgentId, AgentInfo, AgentStatus, RuntimeState};
 use tokio::sync::{mpsc, oneshot};
 
@@ -221,12 +221,14 @@ impl Agent {
         tokio::fs::remove_dir_all(&folder).await
     }
 
-    /// Clients hear of it from now on.
+    /// Clients hear of it from now on; of one that they know this says nothing.
     pub(crate) fn announce(&self) {
-        self.update(|record| record.announced = true);
-        self.shared.clients.broadcast(shard_protocol::AgentSpawned {
+        if std::mem::replace(&mut self.record().announced, true) {
+            return;
+        }
+        self.shared.clients.broadcast(AgentSpawned {
             agent_id: self.id.clone(),
-            info: Box::new(self.info()).as_ref().clone(),
+            info: self.info(),
         });
     }
 

@@ -148,9 +148,7 @@ pub(super) async fn keep(daemon: &Daemon, manifest: Manifest) -> Result<Arc<Agen
 async fn start(daemon: &Daemon, agent: &Arc<Agent>) -> Outcome {
     match started(agent).await {
         Ok(()) => {
-            if !agent.is_announced() {
-                agent.announce();
-            }
+            agent.announce();
             data(AgentCreated {
                 agent_id: agent.id.clone(),
                 duplicate: false,
@@ -161,9 +159,7 @@ async fn start(daemon: &Daemon, agent: &Arc<Agent>) -> Outcome {
             Err(error)
         }
         Err(mut error) => {
-            if !agent.is_announced() {
-                agent.announce();
-            }
+            agent.announce();
             error.data = Some(serde_json::json!({ "agent_id": agent.id }));
             Err(error)
         }
