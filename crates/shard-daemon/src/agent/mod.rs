@@ -17,10 +17,10 @@ mod process;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use shard_protocol::{AgentSpawned, AgentStatusChanged, AttachRole, ErrorBody};
-use shard_types::{AgentId, AgentInfo, AgentStatus, RuntimeState};
+use shard_types::{AgentId, AgentInfo, AgentStatus, ErrorCode, RuntimeState};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::client::{ClientId, Clients, Reply};
+use crate::client::{ClientId, Clients, Reply, refuse};
 use crate::manifest::Manifest;
 use crate::settings::Settings;
 
@@ -264,15 +264,28 @@ impl Agent {
             sender
         });
         if let Err(mpsc::error::SendError(wish)) = inbox.send(wish).await {
-            wish.refuse(crate::client::refuse(
-                shard_types::ErrorCode::InternalError,
-                "the agent's supervisor broke down; start the daemon again",
-            ));
+            wish.refuse(broke_down());
         }
+    }
+
+    /// Resolves once its process is ready, which is started if there is none.
+    ///
+    /// # Errors
+    /// Why it did not become ready.
+    pub(crate) async fn started(self: &Arc<Self>) -> Result<(), ErrorBody> {
+        let (started, outcome) = oneshot::channel();
+        self.ask(Wish::Start { started }).await;
+        outcome.await.unwrap_or_else(|_| Err(broke_down()))
     }
 
     /// Whether its actor was ever needed.
     pub(crate) fn is_awake(&self) -> bool {
         self.inbox.get().is_some()
     }
+}
+
+/// The agent's actor is gone, which is a fault of the daemon.
+fn broke_down() -> ErrorBody {
+    let message = "the agent's supervisor broke down; start the daemon again";
+    refuse(ErrorCode::InternalError, message)
 }

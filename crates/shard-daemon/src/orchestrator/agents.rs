@@ -6,10 +6,9 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 use shard_protocol::{AgentCreate, AgentCreated, Agents, ErrorBody, Renamed};
 use shard_types::{AgentId, ErrorCode, SessionId, time};
-use tokio::sync::oneshot;
 
 use super::sessions;
-use crate::agent::{Agent, Wish};
+use crate::agent::Agent;
 use crate::client::{Outcome, data, refuse};
 use crate::daemon::Daemon;
 use crate::manifest::{MadeBy, Managed, Manifest};
@@ -146,7 +145,7 @@ pub(super) async fn keep(daemon: &Daemon, manifest: Manifest) -> Result<Arc<Agen
 
 /// Starts an agent's process. One that asks for something that is not there is not kept.
 async fn start(daemon: &Daemon, agent: &Arc<Agent>) -> Outcome {
-    match started(agent).await {
+    match agent.started().await {
         Ok(()) => {
             agent.announce();
             data(AgentCreated {
@@ -164,16 +163,6 @@ async fn start(daemon: &Daemon, agent: &Arc<Agent>) -> Outcome {
             Err(error)
         }
     }
-}
-
-/// Resolves once the agent's process is ready.
-pub(super) async fn started(agent: &Arc<Agent>) -> Result<(), ErrorBody> {
-    let (sender, receiver) = oneshot::channel();
-    agent.ask(Wish::Start { started: sender }).await;
-    receiver.await.unwrap_or_else(|_| {
-        let message = "the agent's supervisor broke down; start the daemon again";
-        Err(refuse(ErrorCode::InternalError, message))
-    })
 }
 
 pub(super) async fn rename(daemon: &Daemon, agent_id: &AgentId, name: String) -> Outcome {
