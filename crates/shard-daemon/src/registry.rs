@@ -96,19 +96,21 @@ impl Registry {
 
     /// The agent that owns a session.
     pub(crate) fn owner(&self, session_id: &SessionId) -> Option<Arc<Agent>> {
-        let agents: Vec<_> = self.agents().values().cloned().collect();
-        agents
-            .into_iter()
-            .find(|agent| agent.manifest().session_id == *session_id)
+        self.find_by(|manifest| manifest.session_id == *session_id)
     }
 
     /// The agent that was made with this key.
     pub(crate) fn made_with(&self, key: &RequestKey) -> Option<Arc<Agent>> {
-        let agents: Vec<_> = self.agents().values().cloned().collect();
-        agents.into_iter().find(|agent| {
-            let made_by = agent.manifest().made_by;
+        self.find_by(|manifest| {
+            let made_by = manifest.made_by.as_ref();
             made_by.is_some_and(|made_by| made_by.request_key == *key)
         })
+    }
+
+    fn find_by(&self, wanted: impl Fn(&Manifest) -> bool) -> Option<Arc<Agent>> {
+        let agents = self.agents();
+        let mut agents = agents.values();
+        agents.find(|agent| agent.is(&wanted)).cloned()
     }
 
     /// Keeps a new agent, on the disk first.

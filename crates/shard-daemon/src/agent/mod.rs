@@ -155,6 +155,11 @@ impl Agent {
         self.record().manifest.clone()
     }
 
+    /// Whether its record is such a one. The record is locked meanwhile.
+    pub(crate) fn is(&self, wanted: impl FnOnce(&Manifest) -> bool) -> bool {
+        wanted(&self.record().manifest)
+    }
+
     pub(crate) fn runtime_state(&self) -> RuntimeState {
         self.record().runtime_state
     }
