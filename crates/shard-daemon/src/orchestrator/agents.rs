@@ -1,13 +1,13 @@
 //! `agent.create`, `agent.status`, `agent.rename`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 use shard_protocol::{AgentCreate, AgentCreated, Agents, ErrorBody, Renamed};
 use shard_types::{AgentId, ErrorCode, SessionId, time};
 
-use super::sessions;
+use super::{aside, sessions};
 use crate::agent::Agent;
 use crate::client::{Outcome, data, refuse};
 use crate::daemon::Daemon;
@@ -195,21 +195,21 @@ fn checked_name(name: &str) -> Result<String, ErrorBody> {
 /// The folder to work in: absolute, there, and readable.
 async fn working_folder(cwd: &str) -> Result<PathBuf, ErrorBody> {
     let bad = |why: String| refuse(ErrorCode::InvalidRequest, format!("`cwd`: {why}"));
-    if !Path::new(cwd).is_absolute() {
+    let path = PathBuf::from(cwd);
+    if !path.is_absolute() {
         return Err(bad(format!("{cwd:?} is not an absolute path")));
     }
-    let path = PathBuf::from(cwd);
-    let looked = tokio::task::spawn_blocking(move || {
-        let real = path.canonicalize()?;
-        // Reading the list is what tells a folder that may be entered from one that may not.
-        std::fs::read_dir(&real)?;
-        Ok::<_, std::io::Error>(real)
-    });
-    match looked.await {
-        Ok(Ok(real)) => Ok(real),
-        Ok(Err(error)) => Err(bad(format!(
-            "cannot work in {cwd:?}: {error}; name an existing folder"
-        ))),
-        Err(error) => Err(bad(error.to_string())),
-    }
+    aside(move || {
+        let looked = path.canonicalize().and_then(|real| {
+            // Reading the list is what tells a folder that may be entered from one that may not.
+            std::fs::read_dir(&real)?;
+            Ok(real)
+        });
+        looked.map_err(|error| {
+            bad(format!(
+                "cannot work in {path:?}: {error}; name an existing folder"
+            ))
+        })
+    })
+    .await
 }

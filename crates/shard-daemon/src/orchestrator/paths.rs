@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use shard_protocol::{ErrorBody, FsComplete, PathCompletions};
 use shard_types::{ErrorCode, ListedPath, PathKind};
 
+use super::aside;
 use crate::client::{Outcome, data, refuse};
 use crate::daemon::Daemon;
 
@@ -23,10 +24,7 @@ pub(super) async fn complete(daemon: &Daemon, query: FsComplete) -> Outcome {
         None => Place::Anywhere(start(query.cwd.as_deref())?),
     };
     let prefix = query.prefix;
-    let looked = tokio::task::spawn_blocking(move || look(&place, &prefix, limit));
-    let paths = looked
-        .await
-        .map_err(|error| refuse(ErrorCode::InternalError, error.to_string()))??;
+    let paths = aside(move || look(&place, &prefix, limit)).await?;
     data(PathCompletions { paths })
 }
 

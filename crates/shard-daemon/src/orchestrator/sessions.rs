@@ -11,7 +11,7 @@ use shard_protocol::{
 use shard_session::{SessionError, Summary};
 use shard_types::{AgentId, ErrorCode, SessionId, time};
 
-use super::agents;
+use super::{agents, aside};
 use crate::client::{Outcome, data, refuse};
 use crate::daemon::Daemon;
 use crate::keys::Alone;
@@ -88,14 +88,6 @@ fn no_session(id: &SessionId) -> ErrorBody {
 
 fn failed(error: &SessionError) -> ErrorBody {
     refuse(error.code(), error.to_string())
-}
-
-/// Does something slow with files away from the event loop.
-async fn aside<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, ErrorBody> + Send + 'static,
-) -> Result<T, ErrorBody> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|error| Err(refuse(ErrorCode::InternalError, error.to_string())))
 }
 
 pub(super) async fn list(daemon: &Daemon, query: SessionList) -> Outcome {
