@@ -108,7 +108,8 @@ async fn make(
     let (adopted, _alone) = match &wish.session_id {
         Some(id) => {
             let alone = sessions::alone(daemon, id).await;
-            (Some(sessions::adoptable(daemon, id).await?), Some(alone))
+            let (path, _) = sessions::adoptable(daemon, id).await?;
+            (Some(path), Some(alone))
         }
         None => (None, None),
     };

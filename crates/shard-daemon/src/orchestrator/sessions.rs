@@ -193,11 +193,14 @@ pub(super) async fn alone<'a>(daemon: &'a Daemon, id: &SessionId) -> Alone<'a> {
     daemon.keys.lock(&format!("session {id}")).await
 }
 
-/// The file of a session that no agent owns.
+/// The file of a session that no agent owns, and the folder that it is about.
 ///
 /// # Errors
 /// Why it cannot be adopted.
-pub(super) async fn adoptable(daemon: &Daemon, id: &SessionId) -> Result<PathBuf, ErrorBody> {
+pub(super) async fn adoptable(
+    daemon: &Daemon,
+    id: &SessionId,
+) -> Result<(PathBuf, PathBuf), ErrorBody> {
     if daemon.registry.owner(id).is_some() {
         let message = "the session is already adopted; attach to its agent instead";
         return Err(refuse(ErrorCode::InvalidRequest, message));
@@ -210,7 +213,7 @@ pub(super) async fn adoptable(daemon: &Daemon, id: &SessionId) -> Result<PathBuf
             let message = format!("the session {id} names another one in its first line");
             return Err(refuse(ErrorCode::SessionCorrupt, message));
         }
-        Ok(path)
+        Ok((path, loaded.header.cwd.into()))
     })
     .await
 }
@@ -224,25 +227,11 @@ pub(crate) async fn activate(daemon: &Daemon, id: &SessionId) -> Result<AgentId,
     if let Some(agent) = daemon.registry.owner(id) {
         return Ok(agent.id.clone());
     }
-    let path = adoptable(daemon, id).await?;
-    let header = {
-        let path = path.clone();
-        aside(move || {
-            Ok(shard_session::summarize(&path)
-                .map_err(|error| failed(&error))?
-                .header)
-        })
-        .await?
-    };
+    let (path, cwd) = adoptable(daemon, id).await?;
     let manifest = Manifest {
         session_path: Some(path),
         headless_policy: daemon.shared.settings.headless_policy,
-        ..Manifest::new(
-            AgentId::generate(),
-            id.clone(),
-            header.cwd.into(),
-            time::now_ms(),
-        )
+        ..Manifest::new(AgentId::generate(), id.clone(), cwd, time::now_ms())
     };
     let agent = agents::keep(daemon, manifest).await?;
     agent.announce();
