@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use shard_protocol::{
@@ -22,7 +22,8 @@ const USUAL: usize = 50;
 /// How many messages a page has at most.
 const MOST: usize = 500;
 
-/// What was read of sessions, so that a list costs a look at each file and no more.
+/// What was read of sessions for the last list, so that the next one costs a look at each file and
+/// no more.
 ///
 /// Behind a lock: lists are rare, and whoever makes one does so away from the event loop.
 #[derive(Debug, Default)]
@@ -36,24 +37,32 @@ struct Known {
 }
 
 impl Summaries {
-    /// What a session's file says, read anew only if the file has changed.
-    fn get(&self, path: &Path) -> Option<Summary> {
+    /// What these files say, without those that cannot be read. Files that are not among them are
+    /// forgotten.
+    fn of(&self, paths: Vec<PathBuf>) -> Vec<Summary> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut before = std::mem::take(&mut *known);
+        known.extend(paths.into_iter().filter_map(|path| {
+            let now = Known::read(&path, before.remove(&path))?;
+            Some((path, now))
+        }));
+        known.values().map(|it| it.summary.clone()).collect()
+    }
+}
+
+impl Known {
+    /// What a file says, read anew only if it has changed.
+    fn read(path: &Path, before: Option<Self>) -> Option<Self> {
         let metadata = std::fs::metadata(path).ok()?;
         let (length, modified) = (metadata.len(), metadata.modified().ok()?);
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = known.get(path)
-            && (known.length, known.modified) == (length, modified)
-        {
-            return Some(known.summary.clone());
+        match before {
+            Some(known) if (known.length, known.modified) == (length, modified) => Some(known),
+            _ => Some(Self {
+                length,
+                modified,
+                summary: shard_session::summarize(path).ok()?,
+            }),
         }
-        let summary = shard_session::summarize(path).ok()?;
-        let fresh = Known {
-            length,
-            modified,
-            summary: summary.clone(),
-        };
-        known.insert(path.to_owned(), fresh);
-        Some(summary)
     }
 }
 
@@ -97,10 +106,8 @@ pub(super) async fn list(daemon: &Daemon, query: SessionList) -> Outcome {
         .into_iter()
         .filter_map(|info| Some((info.session_id?, info.agent_id)))
         .collect();
-    let (state_home, summaries) = (
-        daemon.shared.settings.state_home.clone(),
-        daemon.summaries.clone(),
-    );
+    let state_home = daemon.shared.settings.state_home.clone();
+    let summaries = Arc::clone(&daemon.summaries);
     let sessions = aside(move || {
         let wanted = query.cwd.as_deref().map(|cwd| {
             Path::new(cwd)
@@ -108,9 +115,9 @@ pub(super) async fn list(daemon: &Daemon, query: SessionList) -> Outcome {
                 .unwrap_or_else(|_| PathBuf::from(cwd))
         });
         let forks = query.include_forks.unwrap_or(false);
-        let mut sessions: Vec<SessionInfo> = files(&state_home)
-            .iter()
-            .filter_map(|path| summaries.get(path))
+        let mut sessions: Vec<SessionInfo> = summaries
+            .of(files(&state_home))
+            .into_iter()
             .filter(|it| {
                 forks || it.forked_from.is_none() || owners.contains_key(&it.header.session_id)
             })
