@@ -22,12 +22,6 @@ pub(crate) struct Registry {
     agents: RwLock<HashMap<AgentId, Arc<Agent>>>,
 }
 
-/// There is no such agent.
-pub(crate) fn no_agent(id: &AgentId) -> ErrorBody {
-    let message = format!("there is no agent {id}; `agent.list` lists those that there are");
-    refuse(ErrorCode::NotFound, message)
-}
-
 impl Registry {
     /// Reads the records of all agents. One that cannot be read is left where it is and told in
     /// the log; the others work.
@@ -60,9 +54,13 @@ impl Registry {
         self.agents().get(id).cloned()
     }
 
-    /// The agent, or why not.
+    /// The agent, or that there is none.
     pub(crate) fn find(&self, id: &AgentId) -> Result<Arc<Agent>, ErrorBody> {
-        self.get(id).ok_or_else(|| no_agent(id))
+        self.get(id).ok_or_else(|| {
+            let message =
+                format!("there is no agent {id}; `agent.list` lists those that there are");
+            refuse(ErrorCode::NotFound, message)
+        })
     }
 
     /// All that clients have heard of, in the order in which they were made.

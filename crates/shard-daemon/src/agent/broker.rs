@@ -21,7 +21,7 @@ use super::asks::{Asks, Fallback, OpenAsk};
 use super::attachments::{Attachments, Welcome};
 use super::calls::Calls;
 use super::process::{Process, Waiting, Why};
-use super::{Agent, Shared, Wish};
+use super::{Agent, AskedFor, Shared, Wish};
 use crate::client::{ClientId, Reply, data, not_attached, refuse};
 use crate::runtime::{Launch, READY, Runtime, Stop};
 
@@ -108,8 +108,7 @@ impl Broker {
     fn on_wish(&mut self, wish: Wish) {
         self.active_at = Instant::now();
         match wish {
-            Wish::Attach { role, reply } => self.attach(role, reply, false),
-            Wish::Activate { role, reply } => self.attach(role, reply, true),
+            Wish::Attach { role, asked, reply } => self.attach(role, asked, reply),
             Wish::Detach { reply } => self.detach(reply),
             Wish::Gone { client } => _ = self.let_go(client),
             Wish::Command { kind, line, reply } => self.command(kind, line, reply),
@@ -126,8 +125,8 @@ impl Broker {
         }
     }
 
-    fn attach(&mut self, role: AttachRole, reply: Reply, activated: bool) {
-        self.attachments.reserve(role, Welcome { reply, activated });
+    fn attach(&mut self, role: AttachRole, asked: AskedFor, reply: Reply) {
+        self.attachments.reserve(role, Welcome { reply, asked });
         self.responders_changed();
         match &mut self.process {
             // One request is enough for all who wait: they are not told more than it reflects.

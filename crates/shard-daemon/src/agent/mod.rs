@@ -40,11 +40,7 @@ pub(crate) struct Shared {
 pub(crate) enum Wish {
     Attach {
         role: AttachRole,
-        reply: Reply,
-    },
-    /// The same for a session; only the answer differs.
-    Activate {
-        role: AttachRole,
+        asked: AskedFor,
         reply: Reply,
     },
     Detach {
@@ -78,12 +74,18 @@ pub(crate) enum Wish {
     },
 }
 
+/// What a client named that attaches; the answer is about the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AskedFor {
+    Agent,
+    Session,
+}
+
 impl Wish {
     /// Answers that it is not carried out.
     pub(crate) fn refuse(self, error: ErrorBody) {
         match self {
             Self::Attach { reply, .. }
-            | Self::Activate { reply, .. }
             | Self::Detach { reply }
             | Self::Command { reply, .. }
             | Self::Terminate { reply }
