@@ -40,6 +40,7 @@ pub(crate) async fn serve<R: Records, W: Future<Output = ()>>(
     client: Arc<Client>,
     wire: Wire<R, W>,
 ) {
+    let _served = daemon.connections.token();
     let Wire {
         mut records,
         writing,
