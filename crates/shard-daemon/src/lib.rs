@@ -18,6 +18,7 @@
 mod agent;
 mod client;
 mod daemon;
+mod digest;
 mod home;
 mod http;
 mod keys;

@@ -23,7 +23,7 @@ use super::calls::Calls;
 use super::process::{Process, Waiting, Why};
 use super::{Agent, AskedFor, Shared, Wish};
 use crate::client::{ClientId, Reply, data, not_attached, refuse};
-use crate::runtime::{Launch, READY, Runtime, Stop};
+use crate::runtime::{Launch, READY, Runtime, Stop, at};
 
 /// How long a process may take to answer a request for a `sync`.
 const SYNC: Duration = Duration::from_secs(5);
@@ -58,13 +58,6 @@ pub(super) async fn run(agent: Arc<Agent>, shared: Arc<Shared>, mut inbox: mpsc:
             event = broker.process.next() => broker.on_event(event),
             () = at(deadline) => broker.on_deadline(),
         }
-    }
-}
-
-async fn at(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => tokio::time::sleep_until(deadline).await,
-        None => std::future::pending().await,
     }
 }
 

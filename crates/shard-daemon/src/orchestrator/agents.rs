@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sha2::{Digest, Sha256};
 use shard_protocol::{AgentCreate, AgentCreated, Agents, ErrorBody, Renamed};
 use shard_types::{AgentId, ErrorCode, SessionId, time};
 
@@ -11,6 +10,7 @@ use super::{aside, sessions};
 use crate::agent::Agent;
 use crate::client::{Outcome, data, refuse};
 use crate::daemon::Daemon;
+use crate::digest::sha256_hex;
 use crate::manifest::{MadeBy, Managed, Manifest};
 
 /// Longest name of an agent, in characters.
@@ -78,10 +78,7 @@ fn digest(wish: &AgentCreate) -> String {
     };
     // Plain data cannot fail to print.
     let json = serde_json::to_vec(&bare).unwrap_or_default();
-    Sha256::digest(json)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    sha256_hex(&json)
 }
 
 async fn make(
