@@ -139,7 +139,7 @@ async fn supervise(
     };
     let writing = child.stdin.take().map(|sink| {
         let stdin = Arc::clone(&stdin);
-        tokio::spawn(async move { _ = unix::write(&stdin, sink).await })
+        tokio::spawn(async move { unix::write(&stdin, sink).await })
     });
     let last_words = child.stderr.take().map(LastWords::listen);
     let pumping = child.stdout.take().map(|stdout| {
