@@ -7,7 +7,7 @@ mod typed;
 use std::io::IsTerminal;
 
 use shard_core::gate::visible;
-use shard_protocol::{AttachRole, Attached, ServerMessage};
+use shard_protocol::{AttachRole, Attached};
 use shard_transports::stdio;
 use shard_types::AgentId;
 use shard_types::event::Sync;
@@ -71,12 +71,9 @@ async fn watch(mut client: Client, agent_id: &AgentId, sync: &Sync) -> Result<()
     let outcome = loop {
         screen.printer.ready().await;
         tokio::select! {
-            message = client.next() => match message {
-                Some(ServerMessage::Agent(Some(from), event)) if from == *agent_id => {
-                    follower.show(&event, false);
-                }
-                Some(_) => {}
-                None => break Err(crate::client::lost()),
+            event = client.next_of(agent_id) => match event {
+                Ok(event) => follower.show(&event, false),
+                Err(lost) => break Err(lost),
             },
             record = stdin.next() => if record.is_none() { break Ok(()) },
             () = screen.out.closed() => break Ok(()),
