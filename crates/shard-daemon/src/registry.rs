@@ -144,7 +144,7 @@ fn stored(state_home: &Path) -> io::Result<Vec<AgentId>> {
         Err(error) => return Err(error),
     };
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    // Agent definitions of old installations are files in the same folder.
+    // Definitions of agents may lie in the same folder, as files.
     Ok(names
         .filter(|name| name.starts_with("agent-"))
         .filter_map(|name| name.parse().ok())

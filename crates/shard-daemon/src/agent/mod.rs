@@ -7,6 +7,7 @@
 //! | `attachments` | who is attached, in which role |
 //! | `asks` | questions that are open, and when the headless policy applies |
 //! | `calls` | commands that the process has yet to answer |
+//! | `process` | where the process stands: starting, running, ending |
 
 mod asks;
 mod attachments;
