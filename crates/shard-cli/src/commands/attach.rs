@@ -13,8 +13,8 @@ use shard_types::AgentId;
 use shard_types::event::Sync;
 
 use self::talk::Talk;
-use super::show::{Follower, Screen, Style};
-use super::{asked_to_end, block_on, ls};
+use super::show::{Follower, Screen, Style, word};
+use super::{asked_to_end, block_on};
 use crate::args::AttachArgs;
 use crate::client::{Client, lookup};
 use crate::failure::Failure;
@@ -57,7 +57,7 @@ fn heading(attached: &Attached) -> String {
         "{}{name} in {}: {}",
         info.agent_id,
         info.cwd,
-        ls::word(&attached.status)
+        word(&attached.status)
     ))
 }
 
