@@ -1,7 +1,8 @@
 //! Chromium and its driver, for the tests that look at the web client as a person does.
 
 use std::env;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::{Result, bail};
@@ -13,7 +14,7 @@ const PACKAGES: [&str; 2] = ["chromium", "chromium-driver"];
 
 /// Installs them where that is allowed and they are not there.
 pub(crate) fn ensure() -> Result<()> {
-    if driver().is_some() {
+    if has_driver() {
         return Ok(());
     }
     let by_hand = format!("sudo apt-get install {}", PACKAGES.join(" "));
@@ -39,20 +40,16 @@ pub(crate) fn ensure() -> Result<()> {
         program::run(&mut apt(&["update"]))?;
         install()?;
     }
-    match driver() {
-        Some(_) => Ok(()),
-        None => bail!("chromedriver is still not there; please run `{by_hand}`"),
+    if !has_driver() {
+        bail!("chromedriver is still not there; please run `{by_hand}`");
     }
+    Ok(())
 }
 
-/// Where the driver is: on the path, or where the hosted runners of GitHub have it.
-fn driver() -> Option<PathBuf> {
+/// Whether the driver is there: on the path, or where the hosted runners of GitHub have it.
+fn has_driver() -> bool {
     let hosted = env::var_os("CHROMEWEBDRIVER").map(PathBuf::from);
-    let folders = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&folders)
-        .chain(hosted)
-        .map(|folder| folder.join("chromedriver"))
-        .find(|path| path.is_file())
+    on_path("chromedriver") || hosted.is_some_and(|folder| folder.join("chromedriver").is_file())
 }
 
 fn on_path(program: &str) -> bool {
@@ -61,9 +58,7 @@ fn on_path(program: &str) -> bool {
 }
 
 fn is_root() -> bool {
-    Path::new("/proc/self").exists()
-        && std::fs::metadata("/proc/self")
-            .is_ok_and(|it| std::os::unix::fs::MetadataExt::uid(&it) == 0)
+    std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }
 
 /// Whether packages can be installed without asking anybody.

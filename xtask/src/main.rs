@@ -46,7 +46,7 @@ enum Command {
     Schema,
     /// Builds the web client into web/build, if it changed
     Web,
-    /// Measures start, memory and the cost of a command, with a release build
+    /// Measures start, memory, the cost of a command and of the daemon, with a release build
     Bench,
 }
 

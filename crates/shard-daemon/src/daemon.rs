@@ -12,6 +12,7 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::agent::{Shared, Wish};
 use crate::client::{self, Clients, Who, Wire};
@@ -41,6 +42,8 @@ pub(crate) struct Daemon {
     /// Request keys that are under way.
     pub(crate) keys: Keys,
     pub(crate) summaries: Arc<Summaries>,
+    /// Connections that are served, from their first message to their last.
+    pub(crate) connections: TaskTracker,
     ending: watch::Sender<Option<End>>,
 }
 
@@ -118,6 +121,7 @@ pub async fn start(settings: Settings) -> Result<Running, StartError> {
         security,
         keys: Keys::default(),
         summaries: Arc::default(),
+        connections: TaskTracker::new(),
         ending: watch::Sender::new(None),
     });
     let token = Secret::generate();
@@ -186,13 +190,8 @@ impl Running {
         daemon.end_agents(ending).await;
         closing.cancel();
         daemon.shared.clients.close_all();
-        _ = timeout(LAST_ANSWERS, async {
-            while daemon.shared.clients.count() > 0 {
-                tokio::task::yield_now().await;
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        })
-        .await;
+        daemon.connections.close();
+        _ = timeout(LAST_ANSWERS, daemon.connections.wait()).await;
         local.abort();
         _ = timeout(LAST_ANSWERS, listening).await;
         let shared = &daemon.shared;

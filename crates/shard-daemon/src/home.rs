@@ -2,16 +2,21 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use tokio::net::UnixListener;
 
+use crate::digest::sha256_hex;
 use crate::state_file;
 
 /// Longest path of a socket that every system takes, in bytes.
 const MAX_SOCKET_PATH: usize = 100;
+
+/// Largest `daemon.json` that is read, in bytes.
+const MAX_FILE: u64 = 1 << 16;
 
 /// `daemon.json`: how local programs find the daemon.
 #[derive(Clone, Serialize, Deserialize)]
@@ -48,7 +53,7 @@ impl DaemonFile {
     /// # Errors
     /// When there is none, or it cannot be read.
     pub fn read(state_home: &Path) -> io::Result<Self> {
-        let bytes = state_file::read(&Self::path(state_home), 1 << 16)?;
+        let bytes = state_file::read(&Self::path(state_home), MAX_FILE)?;
         Ok(serde_json::from_slice(&bytes)?)
     }
 
@@ -152,23 +157,12 @@ pub(crate) fn socket_path(state_home: &Path, runtime_dir: Option<&Path>) -> Path
     let usual = state_home.join("daemon.sock");
     match runtime_dir {
         Some(folder) if usual.as_os_str().len() > MAX_SOCKET_PATH => {
-            let name: String = sha2_of(state_home);
-            folder.join("shard").join(format!("{name}.sock"))
+            // Two homes have two sockets.
+            let digest = sha256_hex(state_home.as_os_str().as_bytes());
+            folder.join("shard").join(format!("{}.sock", &digest[..16]))
         }
         _ => usual,
     }
-}
-
-/// Two homes have two sockets.
-fn sha2_of(path: &Path) -> String {
-    use std::os::unix::ffi::OsStrExt;
-
-    use sha2::{Digest, Sha256};
-    let digest = Sha256::digest(path.as_os_str().as_bytes());
-    digest[..8]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
 }
 
 /// Listens on a socket that only its owner can open, in the place of one that a dead daemon left.

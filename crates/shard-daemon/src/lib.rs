@@ -11,21 +11,23 @@
 //! | `registry` | which agents exist; `manifest` is their record on disk |
 //! | `agent` | one actor for each agent: clients on one side, its process on the other |
 //! | `runtime` | one process, from its start to the end of everything below it |
-//! | `client` | one actor for each connection, whatever carries it |
+//! | `client` | one actor for each connection, whatever carries it; `unix` accepts local ones |
 //! | `orchestrator` | commands to the daemon itself |
 //! | `security`, `http` | who may talk to the daemon over the network, and how |
+//! | `home`, `state_file` | the daemon's own files, and how all state is written |
 
 mod agent;
 mod client;
 mod daemon;
+mod digest;
 mod home;
-pub mod http;
+mod http;
 mod keys;
 mod manifest;
 mod orchestrator;
 mod registry;
 mod runtime;
-pub mod security;
+mod security;
 mod settings;
 mod state_file;
 mod unix;

@@ -22,12 +22,6 @@ pub(crate) struct Registry {
     agents: RwLock<HashMap<AgentId, Arc<Agent>>>,
 }
 
-/// There is no such agent.
-pub(crate) fn no_agent(id: &AgentId) -> ErrorBody {
-    let message = format!("there is no agent {id}; `agent.list` lists those that there are");
-    refuse(ErrorCode::NotFound, message)
-}
-
 impl Registry {
     /// Reads the records of all agents. One that cannot be read is left where it is and told in
     /// the log; the others work.
@@ -60,9 +54,13 @@ impl Registry {
         self.agents().get(id).cloned()
     }
 
-    /// The agent, or why not.
+    /// The agent, or that there is none.
     pub(crate) fn find(&self, id: &AgentId) -> Result<Arc<Agent>, ErrorBody> {
-        self.get(id).ok_or_else(|| no_agent(id))
+        self.get(id).ok_or_else(|| {
+            let message =
+                format!("there is no agent {id}; `agent.list` lists those that there are");
+            refuse(ErrorCode::NotFound, message)
+        })
     }
 
     /// All that clients have heard of, in the order in which they were made.
@@ -96,19 +94,21 @@ impl Registry {
 
     /// The agent that owns a session.
     pub(crate) fn owner(&self, session_id: &SessionId) -> Option<Arc<Agent>> {
-        let agents: Vec<_> = self.agents().values().cloned().collect();
-        agents
-            .into_iter()
-            .find(|agent| agent.manifest().session_id == *session_id)
+        self.find_by(|manifest| manifest.session_id == *session_id)
     }
 
     /// The agent that was made with this key.
     pub(crate) fn made_with(&self, key: &RequestKey) -> Option<Arc<Agent>> {
-        let agents: Vec<_> = self.agents().values().cloned().collect();
-        agents.into_iter().find(|agent| {
-            let made_by = agent.manifest().made_by;
+        self.find_by(|manifest| {
+            let made_by = manifest.made_by.as_ref();
             made_by.is_some_and(|made_by| made_by.request_key == *key)
         })
+    }
+
+    fn find_by(&self, wanted: impl Fn(&Manifest) -> bool) -> Option<Arc<Agent>> {
+        let agents = self.agents();
+        let mut agents = agents.values();
+        agents.find(|agent| agent.is(&wanted)).cloned()
     }
 
     /// Keeps a new agent, on the disk first.
@@ -144,7 +144,7 @@ fn stored(state_home: &Path) -> io::Result<Vec<AgentId>> {
         Err(error) => return Err(error),
     };
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    // Agent definitions of old installations are files in the same folder.
+    // Definitions of agents may lie in the same folder, as files.
     Ok(names
         .filter(|name| name.starts_with("agent-"))
         .filter_map(|name| name.parse().ok())

@@ -10,6 +10,8 @@ use shard_types::HeadlessPolicy;
 pub struct Settings {
     /// Where state is kept (`$SHARD_HOME`).
     pub state_home: PathBuf,
+    /// The user's home folder, which `~` stands for in paths that people type.
+    pub home: Option<PathBuf>,
     /// Where a socket goes whose path under the state home would be too long; `$XDG_RUNTIME_DIR`.
     pub runtime_dir: Option<PathBuf>,
     /// The port on the loopback address; 0 takes any free one.

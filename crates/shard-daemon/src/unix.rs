@@ -59,7 +59,7 @@ async fn converse(daemon: Arc<Daemon>, stream: UnixStream) {
     let writer = Arc::clone(&client);
     let wire = Wire {
         records: ByteRecords::new(reader),
-        writing: async move { _ = unix::write(&writer.outbox, sink).await },
+        writing: async move { unix::write(&writer.outbox, sink).await },
     };
     client::serve(daemon, client, wire).await;
 }

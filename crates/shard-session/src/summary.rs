@@ -142,7 +142,7 @@ pub fn page(
     limit: usize,
 ) -> Result<Option<Page>, SessionError> {
     let entries = load(path)?.entries;
-    let all: Vec<Message> = entries.iter().filter_map(SessionEntry::message).collect();
+    let mut all: Vec<Message> = entries.iter().filter_map(SessionEntry::message).collect();
     let end = match before {
         None => all.len(),
         Some(id) => match all.iter().position(|message| message.id == *id) {
@@ -159,9 +159,9 @@ pub fn page(
         room = room.saturating_sub(size);
         start -= 1;
     }
-    let messages = all[start..end].to_vec();
+    all.truncate(end);
     Ok(Some(Page {
-        messages,
+        messages: all.split_off(start),
         has_more: start > 0,
     }))
 }

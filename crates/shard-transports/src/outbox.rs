@@ -38,6 +38,7 @@ pub struct Outbox {
     /// For a task.
     arrived: Notify,
     emptied: Notify,
+    ended: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -69,6 +70,7 @@ impl Outbox {
             filled: Condvar::new(),
             arrived: Notify::new(),
             emptied: Notify::new(),
+            ended: Notify::new(),
         }
     }
 
@@ -93,10 +95,8 @@ impl Outbox {
             state.counted + text.len() > self.limit
         };
         if full {
-            state.closed = true;
             state.overrun = true;
-            self.wake(state);
-            self.emptied.notify_waiters();
+            self.end(state);
             return Err(OutboxFull { limit: self.limit });
         }
         state.bytes += text.len();
@@ -110,7 +110,15 @@ impl Outbox {
         Ok(())
     }
 
-    /// Tells whoever waits that something has changed.
+    /// Takes nothing more, and tells whoever waits.
+    fn end(&self, mut state: MutexGuard<'_, State>) {
+        state.closed = true;
+        self.wake(state);
+        self.emptied.notify_waiters();
+        self.ended.notify_waiters();
+    }
+
+    /// Tells whoever writes that something has changed.
     fn wake(&self, state: MutexGuard<'_, State>) {
         let sleeping = state.sleeping > 0;
         drop(state);
@@ -198,10 +206,7 @@ impl Outbox {
 
     /// Takes nothing more; what waits may still be written.
     pub fn close(&self) {
-        let mut state = self.state();
-        state.closed = true;
-        self.wake(state);
-        self.emptied.notify_waiters();
+        self.end(self.state());
     }
 
     /// Nothing can be written any more: what waits is dropped.
@@ -209,13 +214,11 @@ impl Outbox {
         let mut state = self.state();
         let (overrun, sleeping) = (state.overrun, state.sleeping);
         *state = State {
-            closed: true,
             overrun,
             sleeping,
             ..State::default()
         };
-        self.wake(state);
-        self.emptied.notify_waiters();
+        self.end(state);
     }
 
     /// Appends a line, given without its line ending.
@@ -229,12 +232,9 @@ impl Outbox {
 
     /// Resolves once nothing more is taken: the peer is gone, or too slow.
     pub async fn closed(&self) {
-        loop {
-            let emptied = self.emptied.notified();
-            if self.state().closed {
-                return;
-            }
-            emptied.await;
+        let ended = self.ended.notified();
+        if !self.state().closed {
+            ended.await;
         }
     }
 

@@ -1,11 +1,9 @@
 //! JSON lines over a unix socket.
 
-use std::io;
-
 use shard_protocol::MAX_MESSAGE_BYTES;
 use shard_protocol::codec::{Decoder, Record};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::unix::OwnedReadHalf;
 
 use crate::{Outbox, Records};
 
@@ -77,22 +75,15 @@ impl<R: AsyncReadExt + Unpin + Send> Records for ByteRecords<R> {
 
 /// Writes what an outbox holds, each text as it stands, until it ends or the peer is gone; then the
 /// outbox takes nothing more.
-///
-/// # Errors
-/// What the system says of the peer.
-pub async fn write(outbox: &Outbox, mut sink: impl AsyncWriteExt + Unpin) -> io::Result<()> {
+pub async fn write(outbox: &Outbox, mut sink: impl AsyncWriteExt + Unpin) {
     while let Some(batch) = outbox.batch().await {
         let written = match &*batch {
             [only] => sink.write_all(only).await,
             several => sink.write_all(&several.concat()).await,
         };
-        if let Err(error) = written {
-            outbox.give_up();
-            return Err(error);
+        if written.is_err() {
+            return outbox.give_up();
         }
     }
-    sink.shutdown().await
+    _ = sink.shutdown().await;
 }
-
-/// The writing half of a unix socket.
-pub type UnixSink = OwnedWriteHalf;

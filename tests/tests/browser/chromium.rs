@@ -249,7 +249,7 @@ impl Page {
         has
     }
 
-    /// Chooses light or dark, whatever the system says.
+    /// Ends the browser.
     pub(crate) async fn close(self) {
         self.client.close().await.unwrap();
     }

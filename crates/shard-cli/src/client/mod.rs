@@ -144,6 +144,22 @@ impl Client {
         }
     }
 
+    /// The next event of an agent; what else comes is passed over. Cancel safe.
+    ///
+    /// # Errors
+    /// When the daemon has ended the connection.
+    pub(crate) async fn next_of(&mut self, agent_id: &AgentId) -> Result<AgentEvent, Failure> {
+        loop {
+            match self.next().await {
+                Some(ServerMessage::Agent(Some(from), event)) if from == *agent_id => {
+                    return Ok(event);
+                }
+                Some(_) => {}
+                None => return Err(lost()),
+            }
+        }
+    }
+
     async fn read(&mut self) -> Option<ServerMessage> {
         loop {
             match self.records.next().await? {
@@ -219,10 +235,9 @@ impl Client {
         let attached = self.call(attach, START).await?;
         let synced = async {
             loop {
-                match self.next().await {
-                    Some(ServerMessage::Agent(_, AgentEvent::Sync(sync))) => return Ok(sync),
-                    Some(_) => {} // of the daemon, about what the `sync` reflects
-                    None => return Err(lost()),
+                // What else comes before it, it reflects.
+                if let AgentEvent::Sync(sync) = self.next_of(agent_id).await? {
+                    return Ok::<_, Failure>(sync);
                 }
             }
         };

@@ -7,14 +7,14 @@ mod typed;
 use std::io::IsTerminal;
 
 use shard_core::gate::visible;
-use shard_protocol::{AttachRole, Attached, ServerMessage};
+use shard_protocol::{AttachRole, Attached};
 use shard_transports::stdio;
 use shard_types::AgentId;
 use shard_types::event::Sync;
 
 use self::talk::Talk;
-use super::show::{Follower, Screen, Style};
-use super::{asked_to_end, block_on, ls};
+use super::show::{Follower, Screen, Style, word};
+use super::{asked_to_end, block_on};
 use crate::args::AttachArgs;
 use crate::client::{Client, lookup};
 use crate::failure::Failure;
@@ -57,7 +57,7 @@ fn heading(attached: &Attached) -> String {
         "{}{name} in {}: {}",
         info.agent_id,
         info.cwd,
-        ls::word(&attached.status)
+        word(&attached.status)
     ))
 }
 
@@ -71,12 +71,9 @@ async fn watch(mut client: Client, agent_id: &AgentId, sync: &Sync) -> Result<()
     let outcome = loop {
         screen.printer.ready().await;
         tokio::select! {
-            message = client.next() => match message {
-                Some(ServerMessage::Agent(Some(from), event)) if from == *agent_id => {
-                    follower.show(&event, false);
-                }
-                Some(_) => {}
-                None => break Err(crate::client::lost()),
+            event = client.next_of(agent_id) => match event {
+                Ok(event) => follower.show(&event, false),
+                Err(lost) => break Err(lost),
             },
             record = stdin.next() => if record.is_none() { break Ok(()) },
             () = screen.out.closed() => break Ok(()),

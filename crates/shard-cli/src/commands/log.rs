@@ -1,6 +1,6 @@
 //! `shard log`: what was said to an agent, and what it said and did.
 
-use shard_protocol::{AttachRole, MessagePage, ServerMessage, SessionMessages};
+use shard_protocol::{AttachRole, MessagePage, SessionMessages};
 use shard_types::{AgentId, EntryId, Message, SessionId};
 
 use super::show::{Follower, Screen, Style, written};
@@ -94,13 +94,7 @@ async fn follow(
     loop {
         screen.printer.ready().await;
         tokio::select! {
-            message = client.next() => match message {
-                Some(ServerMessage::Agent(Some(from), event)) if from == *agent_id => {
-                    follower.show(&event, false);
-                }
-                Some(_) => {}
-                None => return Err(crate::client::lost()),
-            },
+            event = client.next_of(agent_id) => follower.show(&event?, false),
             () = screen.out.closed() => return Ok(()),
             () = &mut asked => return Ok(()),
         }

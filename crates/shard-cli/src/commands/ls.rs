@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
-use serde::Serialize;
 use serde_json::Value;
 use shard_protocol::AgentList;
 use shard_types::{AgentInfo, time};
 
 use super::block_on;
-use super::show::{age, home_as_tilde, table};
+use super::show::{age, home_as_tilde, table, word};
 use crate::args::ListArgs;
 use crate::client::lookup::{name, short};
 use crate::client::{ANSWER, Client};
@@ -59,14 +58,6 @@ fn model(agent: &AgentInfo) -> String {
         (Some(provider), Some(model)) => format!("{provider}/{model}"),
         (None, Some(model)) => model.clone(),
         (_, None) => "-".to_owned(),
-    }
-}
-
-/// A state in the protocol's word.
-pub(super) fn word(state: &impl Serialize) -> String {
-    match serde_json::to_value(state) {
-        Ok(Value::String(word)) => word,
-        _ => "-".to_owned(),
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use shard_protocol::AttachRole;
 
+use super::AskedFor;
 use crate::client::{Client, ClientId, Reply};
 
 /// One client of the agent.
@@ -20,8 +21,7 @@ pub(super) struct Attachment {
 #[derive(Debug)]
 pub(super) struct Welcome {
     pub(super) reply: Reply,
-    /// It asked for the session, not for the agent.
-    pub(super) activated: bool,
+    pub(super) asked: AskedFor,
 }
 
 /// All clients of the agent.

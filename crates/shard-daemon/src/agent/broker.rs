@@ -21,9 +21,9 @@ use super::asks::{Asks, Fallback, OpenAsk};
 use super::attachments::{Attachments, Welcome};
 use super::calls::Calls;
 use super::process::{Process, Waiting, Why};
-use super::{Agent, Shared, Wish};
+use super::{Agent, AskedFor, Shared, Wish};
 use crate::client::{ClientId, Reply, data, not_attached, refuse};
-use crate::runtime::{Launch, READY, Runtime, Stop};
+use crate::runtime::{Launch, READY, Runtime, Stop, at};
 
 /// How long a process may take to answer a request for a `sync`.
 const SYNC: Duration = Duration::from_secs(5);
@@ -61,11 +61,13 @@ pub(super) async fn run(agent: Arc<Agent>, shared: Arc<Shared>, mut inbox: mpsc:
     }
 }
 
-async fn at(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => tokio::time::sleep_until(deadline).await,
-        None => std::future::pending().await,
-    }
+/// Whether a command of this type says what a person decided.
+fn answers_a_question(kind: &str) -> bool {
+    matches!(kind, "permission_response" | "ui_response")
+}
+
+fn shutting_down() -> ErrorBody {
+    refuse(ErrorCode::Conflict, "the daemon is shutting down")
 }
 
 struct Broker {
@@ -99,8 +101,7 @@ impl Broker {
     fn on_wish(&mut self, wish: Wish) {
         self.active_at = Instant::now();
         match wish {
-            Wish::Attach { role, reply } => self.attach(role, reply, false),
-            Wish::Activate { role, reply } => self.attach(role, reply, true),
+            Wish::Attach { role, asked, reply } => self.attach(role, asked, reply),
             Wish::Detach { reply } => self.detach(reply),
             Wish::Gone { client } => _ = self.let_go(client),
             Wish::Command { kind, line, reply } => self.command(kind, line, reply),
@@ -117,8 +118,8 @@ impl Broker {
         }
     }
 
-    fn attach(&mut self, role: AttachRole, reply: Reply, activated: bool) {
-        self.attachments.reserve(role, Welcome { reply, activated });
+    fn attach(&mut self, role: AttachRole, asked: AskedFor, reply: Reply) {
+        self.attachments.reserve(role, Welcome { reply, asked });
         self.responders_changed();
         match &mut self.process {
             // One request is enough for all who wait: they are not told more than it reflects.
@@ -166,7 +167,7 @@ impl Broker {
         let Some(role) = self.attachments.role(reply.client.id) else {
             return reply.send(Err(not_attached()));
         };
-        let answers = matches!(&*kind, "permission_response" | "ui_response");
+        let answers = answers_a_question(&kind);
         if answers && role == AttachRole::Observer {
             let message = "an observer answers no questions; attach as `interactive` first";
             return reply.send(Err(refuse(ErrorCode::PermissionDenied, message)));
@@ -174,9 +175,7 @@ impl Broker {
         match (&self.process, &*kind) {
             (Process::Running { .. }, _) => self.forward(&kind, &line, reply),
             // Nothing asks any more, and nothing is to be woken for it.
-            (_, "permission_response" | "ui_response") => {
-                reply.send(data(Answered { late: true }));
-            }
+            _ if answers => reply.send(data(Answered { late: true })),
             (Process::Starting { .. }, _) => {
                 self.waiting.push(Waiting::Command { kind, line, reply });
             }
@@ -196,8 +195,7 @@ impl Broker {
         let Process::Running { runtime, .. } = &self.process else {
             return;
         };
-        let answers = matches!(kind, "permission_response" | "ui_response");
-        let source = answers.then(|| reply.client.who.source());
+        let source = answers_a_question(kind).then(|| reply.client.who.source());
         if let Some(line) = self.calls.forward(line, source, reply) {
             runtime.tell(line);
         }
@@ -252,8 +250,7 @@ impl Broker {
 
     pub(super) fn ended_for_good(&mut self) {
         self.closing.drain(..).for_each(|done| _ = done.send(()));
-        let error = refuse(ErrorCode::Conflict, "the daemon is shutting down");
-        self.turn_away(&error);
+        self.turn_away(&shutting_down());
     }
 
     pub(super) fn turn_away(&mut self, error: &ErrorBody) {
@@ -272,8 +269,7 @@ impl Broker {
             return;
         }
         if self.shut {
-            let error = refuse(ErrorCode::Conflict, "the daemon is shutting down");
-            return self.turn_away(&error);
+            return self.turn_away(&shutting_down());
         }
         let settings = &self.shared.settings;
         let launch = Launch {
@@ -310,17 +306,24 @@ impl Broker {
         }
     }
 
-    fn deadline(&self) -> Option<Instant> {
+    /// When a process that has nothing to do is ended.
+    fn idle_deadline(&self) -> Option<Instant> {
         let idle = matches!(self.process, Process::Running { .. }) && self.is_inactive();
-        let idle = idle.then(|| self.active_at + self.shared.settings.idle_timeout);
-        [self.process.deadline(), self.asks.next_deadline(), idle]
-            .into_iter()
-            .flatten()
-            .min()
+        idle.then(|| self.active_at + self.shared.settings.idle_timeout)
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let deadlines = [
+            self.process.deadline(),
+            self.asks.next_deadline(),
+            self.idle_deadline(),
+        ];
+        deadlines.into_iter().flatten().min()
     }
 
     fn on_deadline(&mut self) {
         let now = Instant::now();
+        let is_due = |deadline: Option<Instant>| deadline.is_some_and(|deadline| deadline <= now);
         for OpenAsk {
             id, sort, fallback, ..
         } in self.asks.expired(now)
@@ -328,18 +331,13 @@ impl Broker {
             self.answer(&id, sort, fallback, "timeout");
             self.asks.open(id, sort, Fallback::Wait); // until the process says that it is closed
         }
-        if self
-            .process
-            .deadline()
-            .is_some_and(|deadline| deadline <= now)
-        {
+        if is_due(self.process.deadline()) {
             tracing::warn!(agent = %self.agent.id, "an agent's process does not answer; it is ended");
             return self
                 .process
                 .end(Stop::Now, Why::Broken("nothing for too long"));
         }
-        let idle = matches!(self.process, Process::Running { .. }) && self.is_inactive();
-        if idle && self.active_at + self.shared.settings.idle_timeout <= now {
+        if is_due(self.idle_deadline()) {
             self.process.end(Stop::Gently, Why::Wanted);
         }
     }

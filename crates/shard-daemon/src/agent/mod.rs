@@ -7,6 +7,7 @@
 //! | `attachments` | who is attached, in which role |
 //! | `asks` | questions that are open, and when the headless policy applies |
 //! | `calls` | commands that the process has yet to answer |
+//! | `process` | where the process stands: starting, running, ending |
 
 mod asks;
 mod attachments;
@@ -16,11 +17,11 @@ mod process;
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use shard_protocol::{AgentStatusChanged, AttachRole, ErrorBody};
-use shard_types::{AgentId, AgentInfo, AgentStatus, RuntimeState};
+use shard_protocol::{AgentSpawned, AgentStatusChanged, AttachRole, ErrorBody};
+use shard_types::{AgentId, AgentInfo, AgentStatus, ErrorCode, RuntimeState};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::client::{ClientId, Clients, Reply};
+use crate::client::{ClientId, Clients, Reply, refuse};
 use crate::manifest::Manifest;
 use crate::settings::Settings;
 
@@ -40,11 +41,7 @@ pub(crate) struct Shared {
 pub(crate) enum Wish {
     Attach {
         role: AttachRole,
-        reply: Reply,
-    },
-    /// The same for a session; only the answer differs.
-    Activate {
-        role: AttachRole,
+        asked: AskedFor,
         reply: Reply,
     },
     Detach {
@@ -78,12 +75,18 @@ pub(crate) enum Wish {
     },
 }
 
+/// What a client named that attaches; the answer is about the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AskedFor {
+    Agent,
+    Session,
+}
+
 impl Wish {
     /// Answers that it is not carried out.
     pub(crate) fn refuse(self, error: ErrorBody) {
         match self {
             Self::Attach { reply, .. }
-            | Self::Activate { reply, .. }
             | Self::Detach { reply }
             | Self::Command { reply, .. }
             | Self::Terminate { reply }
@@ -155,6 +158,11 @@ impl Agent {
         self.record().manifest.clone()
     }
 
+    /// Whether its record is such a one. The record is locked meanwhile.
+    pub(crate) fn is(&self, wanted: impl FnOnce(&Manifest) -> bool) -> bool {
+        wanted(&self.record().manifest)
+    }
+
     pub(crate) fn runtime_state(&self) -> RuntimeState {
         self.record().runtime_state
     }
@@ -221,12 +229,14 @@ impl Agent {
         tokio::fs::remove_dir_all(&folder).await
     }
 
-    /// Clients hear of it from now on.
+    /// Clients hear of it from now on; of one that they know this says nothing.
     pub(crate) fn announce(&self) {
-        self.update(|record| record.announced = true);
-        self.shared.clients.broadcast(shard_protocol::AgentSpawned {
+        if std::mem::replace(&mut self.record().announced, true) {
+            return;
+        }
+        self.shared.clients.broadcast(AgentSpawned {
             agent_id: self.id.clone(),
-            info: Box::new(self.info()).as_ref().clone(),
+            info: self.info(),
         });
     }
 
@@ -262,15 +272,28 @@ impl Agent {
             sender
         });
         if let Err(mpsc::error::SendError(wish)) = inbox.send(wish).await {
-            wish.refuse(crate::client::refuse(
-                shard_types::ErrorCode::InternalError,
-                "the agent's supervisor broke down; start the daemon again",
-            ));
+            wish.refuse(broke_down());
         }
+    }
+
+    /// Resolves once its process is ready, which is started if there is none.
+    ///
+    /// # Errors
+    /// Why it did not become ready.
+    pub(crate) async fn started(self: &Arc<Self>) -> Result<(), ErrorBody> {
+        let (started, outcome) = oneshot::channel();
+        self.ask(Wish::Start { started }).await;
+        outcome.await.unwrap_or_else(|_| Err(broke_down()))
     }
 
     /// Whether its actor was ever needed.
     pub(crate) fn is_awake(&self) -> bool {
         self.inbox.get().is_some()
     }
+}
+
+/// The agent's actor is gone, which is a fault of the daemon.
+fn broke_down() -> ErrorBody {
+    let message = "the agent's supervisor broke down; start the daemon again";
+    refuse(ErrorCode::InternalError, message)
 }

@@ -17,7 +17,7 @@ use shard_types::{AgentId, ErrorCode};
 use tokio::sync::Semaphore;
 
 use super::{Client, Reply, Who, refuse};
-use crate::agent::Wish;
+use crate::agent::{AskedFor, Wish};
 use crate::daemon::Daemon;
 use crate::orchestrator;
 
@@ -40,6 +40,7 @@ pub(crate) async fn serve<R: Records, W: Future<Output = ()>>(
     client: Arc<Client>,
     wire: Wire<R, W>,
 ) {
+    let _served = daemon.connections.token();
     let Wire {
         mut records,
         writing,
@@ -163,9 +164,8 @@ impl Connection {
     async fn daemon_command(&mut self, command: DaemonCommand, reply: Reply) {
         let wish = match command {
             DaemonCommand::AgentAttach(wish) => {
-                self.attached.insert(wish.agent_id.clone());
-                let role = wish.role.unwrap_or_default();
-                Some((wish.agent_id, Wish::Attach { role, reply }))
+                let (role, asked) = (wish.role.unwrap_or_default(), AskedFor::Agent);
+                Some((wish.agent_id, Wish::Attach { role, asked, reply }))
             }
             DaemonCommand::AgentDetach(wish) => Some((wish.agent_id, Wish::Detach { reply })),
             DaemonCommand::AgentTerminate(wish) => Some((wish.agent_id, Wish::Terminate { reply })),
@@ -174,12 +174,9 @@ impl Connection {
                 Some((wish.agent_id, Wish::Kill { force, reply }))
             }
             DaemonCommand::SessionActivate(wish) => {
-                let role = wish.role.unwrap_or_default();
+                let (role, asked) = (wish.role.unwrap_or_default(), AskedFor::Session);
                 match orchestrator::activate(&self.daemon, &wish.session_id).await {
-                    Ok(agent_id) => {
-                        self.attached.insert(agent_id.clone());
-                        Some((agent_id, Wish::Activate { role, reply }))
-                    }
+                    Ok(agent_id) => Some((agent_id, Wish::Attach { role, asked, reply })),
                     Err(error) => return reply.send(Err(error)),
                 }
             }
@@ -203,9 +200,14 @@ impl Connection {
             }
         };
         if let Some((agent_id, wish)) = wish {
-            match self.daemon.registry.get(&agent_id) {
-                Some(agent) => agent.ask(wish).await,
-                None => wish.refuse(crate::registry::no_agent(&agent_id)),
+            match self.daemon.registry.find(&agent_id) {
+                Ok(agent) => {
+                    if matches!(wish, Wish::Attach { .. }) {
+                        self.attached.insert(agent_id);
+                    }
+                    agent.ask(wish).await;
+                }
+                Err(error) => wish.refuse(error),
             }
         }
     }

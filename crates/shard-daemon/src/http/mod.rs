@@ -30,14 +30,14 @@ use shard_types::PrincipalId;
 
 use crate::security::{SecretDigest, Security};
 
-pub use serve::serve;
+pub(crate) use serve::serve;
 use site::Site;
 
 /// Largest body of a request: none holds more than a secret.
 const MAX_BODY: usize = 16 * 1024;
 
 /// Who takes over the WebSockets.
-pub trait Sockets: Send + Sync {
+pub(crate) trait Sockets: Send + Sync {
     /// Takes over the socket of an enrolled browser; the future ends with the connection.
     ///
     /// The socket has to be known to [`Sockets::close`] when this returns, not only when the
@@ -50,21 +50,21 @@ pub trait Sockets: Send + Sync {
 }
 
 /// Gives the daemon's metrics as Prometheus text.
-pub type Metrics = Arc<dyn Fn() -> String + Send + Sync>;
+pub(crate) type Metrics = Arc<dyn Fn() -> String + Send + Sync>;
 
 /// What the listener needs.
 #[derive(Clone)]
-pub struct Http {
+pub(crate) struct Http {
     /// Decides who is let in.
-    pub security: Security,
+    pub(crate) security: Security,
     /// Takes over the WebSockets.
-    pub sockets: Arc<dyn Sockets>,
+    pub(crate) sockets: Arc<dyn Sockets>,
     /// The version of this program.
-    pub version: String,
+    pub(crate) version: String,
     /// What `/metrics` answers.
-    pub metrics: Metrics,
+    pub(crate) metrics: Metrics,
     /// Of the bearer that `/metrics` takes.
-    pub metrics_token: SecretDigest,
+    pub(crate) metrics_token: SecretDigest,
 }
 
 /// What every handler shares.
@@ -75,7 +75,7 @@ struct App {
 }
 
 /// Everything that is answered on the listener, with the embedded web client.
-pub fn router(http: Http) -> Router {
+fn router(http: Http) -> Router {
     router_with(http, Site::embedded())
 }
 

@@ -47,7 +47,7 @@ const MAX_HEADERS: usize = 100;
 
 /// Serves until `shutdown`; then answers what is under way and ends. Sockets that were handed over
 /// are their owner's to close.
-pub async fn serve(listener: TcpListener, http: Http, shutdown: CancellationToken) {
+pub(crate) async fn serve(listener: TcpListener, http: Http, shutdown: CancellationToken) {
     serve_router(listener, router(http), shutdown, MAX_CONNECTIONS).await;
 }
 

@@ -1,17 +1,16 @@
 //! `agent.create`, `agent.status`, `agent.rename`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use sha2::{Digest, Sha256};
 use shard_protocol::{AgentCreate, AgentCreated, Agents, ErrorBody, Renamed};
 use shard_types::{AgentId, ErrorCode, SessionId, time};
-use tokio::sync::oneshot;
 
-use super::sessions;
-use crate::agent::{Agent, Wish};
+use super::{aside, sessions};
+use crate::agent::Agent;
 use crate::client::{Outcome, data, refuse};
 use crate::daemon::Daemon;
+use crate::digest::sha256_hex;
 use crate::manifest::{MadeBy, Managed, Manifest};
 
 /// Longest name of an agent, in characters.
@@ -79,10 +78,7 @@ fn digest(wish: &AgentCreate) -> String {
     };
     // Plain data cannot fail to print.
     let json = serde_json::to_vec(&bare).unwrap_or_default();
-    Sha256::digest(json)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    sha256_hex(&json)
 }
 
 async fn make(
@@ -109,7 +105,8 @@ async fn make(
     let (adopted, _alone) = match &wish.session_id {
         Some(id) => {
             let alone = sessions::alone(daemon, id).await;
-            (Some(sessions::adoptable(daemon, id).await?), Some(alone))
+            let (path, _) = sessions::adoptable(daemon, id).await?;
+            (Some(path), Some(alone))
         }
         None => (None, None),
     };
@@ -146,11 +143,9 @@ pub(super) async fn keep(daemon: &Daemon, manifest: Manifest) -> Result<Arc<Agen
 
 /// Starts an agent's process. One that asks for something that is not there is not kept.
 async fn start(daemon: &Daemon, agent: &Arc<Agent>) -> Outcome {
-    match started(agent).await {
+    match agent.started().await {
         Ok(()) => {
-            if !agent.is_announced() {
-                agent.announce();
-            }
+            agent.announce();
             data(AgentCreated {
                 agent_id: agent.id.clone(),
                 duplicate: false,
@@ -161,23 +156,11 @@ async fn start(daemon: &Daemon, agent: &Arc<Agent>) -> Outcome {
             Err(error)
         }
         Err(mut error) => {
-            if !agent.is_announced() {
-                agent.announce();
-            }
+            agent.announce();
             error.data = Some(serde_json::json!({ "agent_id": agent.id }));
             Err(error)
         }
     }
-}
-
-/// Resolves once the agent's process is ready.
-pub(super) async fn started(agent: &Arc<Agent>) -> Result<(), ErrorBody> {
-    let (sender, receiver) = oneshot::channel();
-    agent.ask(Wish::Start { started: sender }).await;
-    receiver.await.unwrap_or_else(|_| {
-        let message = "the agent's supervisor broke down; start the daemon again";
-        Err(refuse(ErrorCode::InternalError, message))
-    })
 }
 
 pub(super) async fn rename(daemon: &Daemon, agent_id: &AgentId, name: String) -> Outcome {
@@ -210,21 +193,21 @@ fn checked_name(name: &str) -> Result<String, ErrorBody> {
 /// The folder to work in: absolute, there, and readable.
 async fn working_folder(cwd: &str) -> Result<PathBuf, ErrorBody> {
     let bad = |why: String| refuse(ErrorCode::InvalidRequest, format!("`cwd`: {why}"));
-    if !Path::new(cwd).is_absolute() {
+    let path = PathBuf::from(cwd);
+    if !path.is_absolute() {
         return Err(bad(format!("{cwd:?} is not an absolute path")));
     }
-    let path = PathBuf::from(cwd);
-    let looked = tokio::task::spawn_blocking(move || {
-        let real = path.canonicalize()?;
-        // Reading the list is what tells a folder that may be entered from one that may not.
-        std::fs::read_dir(&real)?;
-        Ok::<_, std::io::Error>(real)
-    });
-    match looked.await {
-        Ok(Ok(real)) => Ok(real),
-        Ok(Err(error)) => Err(bad(format!(
-            "cannot work in {cwd:?}: {error}; name an existing folder"
-        ))),
-        Err(error) => Err(bad(error.to_string())),
-    }
+    aside(move || {
+        let looked = path.canonicalize().and_then(|real| {
+            // Reading the list is what tells a folder that may be entered from one that may not.
+            std::fs::read_dir(&real)?;
+            Ok(real)
+        });
+        looked.map_err(|error| {
+            bad(format!(
+                "cannot work in {path:?}: {error}; name an existing folder"
+            ))
+        })
+    })
+    .await
 }

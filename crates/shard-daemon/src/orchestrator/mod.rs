@@ -5,7 +5,7 @@ mod auth;
 mod paths;
 mod sessions;
 
-use shard_protocol::{Agents, DaemonCommand};
+use shard_protocol::{Agents, DaemonCommand, ErrorBody};
 use shard_types::ErrorCode;
 
 use crate::client::{Outcome, Who, data, refuse};
@@ -34,4 +34,12 @@ pub(crate) async fn carry_out(daemon: &Daemon, who: &Who, command: DaemonCommand
             format!("this daemon does not offer `{}`", other.type_name()),
         )),
     }
+}
+
+/// Does something slow with files away from the event loop.
+async fn aside<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ErrorBody> + Send + 'static,
+) -> Result<T, ErrorBody> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| Err(refuse(ErrorCode::InternalError, error.to_string())))
 }

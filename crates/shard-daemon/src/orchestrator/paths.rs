@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use shard_protocol::{ErrorBody, FsComplete, PathCompletions};
 use shard_types::{ErrorCode, ListedPath, PathKind};
 
+use super::aside;
 use crate::client::{Outcome, data, refuse};
 use crate::daemon::Daemon;
 
@@ -20,13 +21,15 @@ pub(super) async fn complete(daemon: &Daemon, query: FsComplete) -> Outcome {
     let limit = query.limit.map_or(USUAL, |limit| limit as usize).min(MOST);
     let place = match &query.agent_id {
         Some(id) => Place::Inside(daemon.registry.find(id)?.manifest().cwd),
-        None => Place::Anywhere(start(query.cwd.as_deref())?),
+        None => {
+            let home = daemon.shared.settings.home.clone();
+            let home = home.unwrap_or_else(|| "/".into());
+            let start = start(query.cwd.as_deref(), &home)?;
+            Place::Anywhere { start, home }
+        }
     };
     let prefix = query.prefix;
-    let looked = tokio::task::spawn_blocking(move || look(&place, &prefix, limit));
-    let paths = looked
-        .await
-        .map_err(|error| refuse(ErrorCode::InternalError, error.to_string()))??;
+    let paths = aside(move || look(&place, &prefix, limit)).await?;
     data(PathCompletions { paths })
 }
 
@@ -34,18 +37,23 @@ pub(super) async fn complete(daemon: &Daemon, query: FsComplete) -> Outcome {
 enum Place {
     /// Everything below this folder, and nothing else.
     Inside(PathBuf),
-    /// Folders; a relative prefix starts here.
-    Anywhere(PathBuf),
+    /// Folders.
+    Anywhere {
+        /// Where a relative prefix starts.
+        start: PathBuf,
+        /// What `~` stands for.
+        home: PathBuf,
+    },
 }
 
-fn start(cwd: Option<&str>) -> Result<PathBuf, ErrorBody> {
+fn start(cwd: Option<&str>, home: &Path) -> Result<PathBuf, ErrorBody> {
     match cwd {
         Some(cwd) if Path::new(cwd).is_absolute() => Ok(cwd.into()),
         Some(_) => Err(refuse(
             ErrorCode::InvalidRequest,
             "`cwd`: not an absolute path",
         )),
-        None => Ok(std::env::home_dir().unwrap_or_else(|| "/".into())),
+        None => Ok(home.to_owned()),
     }
 }
 
@@ -57,7 +65,10 @@ fn look(place: &Place, prefix: &str, limit: usize) -> Result<Vec<ListedPath>, Er
     };
     let (real, files_too) = match place {
         Place::Inside(cwd) => (inside(cwd, folder)?, true),
-        Place::Anywhere(start) => (anywhere(start, folder), false),
+        Place::Anywhere { start, home } => match folder.strip_prefix("~/") {
+            Some(rest) => (home.join(rest), false),
+            None => (start.join(folder), false),
+        },
     };
     let entries = std::fs::read_dir(&real).into_iter().flatten().flatten();
     let mut found: Vec<ListedPath> = entries
@@ -101,13 +112,5 @@ fn inside(cwd: &Path, folder: &str) -> Result<PathBuf, ErrorBody> {
         Ok(real) if real.starts_with(cwd) => Ok(real),
         Ok(_) => Err(outside()),
         Err(_) => Ok(cwd.join(folder)), // there is none: nothing will be found
-    }
-}
-
-fn anywhere(start: &Path, folder: &str) -> PathBuf {
-    let home = || std::env::home_dir().unwrap_or_else(|| "/".into());
-    match folder.strip_prefix("~/") {
-        Some(rest) => home().join(rest),
-        None => start.join(folder),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use shard_protocol::{
@@ -11,7 +11,7 @@ use shard_protocol::{
 use shard_session::{SessionError, Summary};
 use shard_types::{AgentId, ErrorCode, SessionId, time};
 
-use super::agents;
+use super::{agents, aside};
 use crate::client::{Outcome, data, refuse};
 use crate::daemon::Daemon;
 use crate::keys::Alone;
@@ -22,7 +22,8 @@ const USUAL: usize = 50;
 /// How many messages a page has at most.
 const MOST: usize = 500;
 
-/// What was read of sessions, so that a list costs a look at each file and no more.
+/// What was read of sessions for the last list, so that the next one costs a look at each file and
+/// no more.
 ///
 /// Behind a lock: lists are rare, and whoever makes one does so away from the event loop.
 #[derive(Debug, Default)]
@@ -36,24 +37,32 @@ struct Known {
 }
 
 impl Summaries {
-    /// What a session's file says, read anew only if the file has changed.
-    fn get(&self, path: &Path) -> Option<Summary> {
+    /// What these files say, without those that cannot be read. Files that are not among them are
+    /// forgotten.
+    fn of(&self, paths: Vec<PathBuf>) -> Vec<Summary> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut before = std::mem::take(&mut *known);
+        known.extend(paths.into_iter().filter_map(|path| {
+            let now = Known::read(&path, before.remove(&path))?;
+            Some((path, now))
+        }));
+        known.values().map(|it| it.summary.clone()).collect()
+    }
+}
+
+impl Known {
+    /// What a file says, read anew only if it has changed.
+    fn read(path: &Path, before: Option<Self>) -> Option<Self> {
         let metadata = std::fs::metadata(path).ok()?;
         let (length, modified) = (metadata.len(), metadata.modified().ok()?);
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = known.get(path)
-            && (known.length, known.modified) == (length, modified)
-        {
-            return Some(known.summary.clone());
+        match before {
+            Some(known) if (known.length, known.modified) == (length, modified) => Some(known),
+            _ => Some(Self {
+                length,
+                modified,
+                summary: shard_session::summarize(path).ok()?,
+            }),
         }
-        let summary = shard_session::summarize(path).ok()?;
-        let fresh = Known {
-            length,
-            modified,
-            summary: summary.clone(),
-        };
-        known.insert(path.to_owned(), fresh);
-        Some(summary)
     }
 }
 
@@ -90,14 +99,6 @@ fn failed(error: &SessionError) -> ErrorBody {
     refuse(error.code(), error.to_string())
 }
 
-/// Does something slow with files away from the event loop.
-async fn aside<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, ErrorBody> + Send + 'static,
-) -> Result<T, ErrorBody> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|error| Err(refuse(ErrorCode::InternalError, error.to_string())))
-}
-
 pub(super) async fn list(daemon: &Daemon, query: SessionList) -> Outcome {
     let owners: HashMap<SessionId, AgentId> = daemon
         .registry
@@ -105,10 +106,8 @@ pub(super) async fn list(daemon: &Daemon, query: SessionList) -> Outcome {
         .into_iter()
         .filter_map(|info| Some((info.session_id?, info.agent_id)))
         .collect();
-    let (state_home, summaries) = (
-        daemon.shared.settings.state_home.clone(),
-        daemon.summaries.clone(),
-    );
+    let state_home = daemon.shared.settings.state_home.clone();
+    let summaries = Arc::clone(&daemon.summaries);
     let sessions = aside(move || {
         let wanted = query.cwd.as_deref().map(|cwd| {
             Path::new(cwd)
@@ -116,9 +115,9 @@ pub(super) async fn list(daemon: &Daemon, query: SessionList) -> Outcome {
                 .unwrap_or_else(|_| PathBuf::from(cwd))
         });
         let forks = query.include_forks.unwrap_or(false);
-        let mut sessions: Vec<SessionInfo> = files(&state_home)
-            .iter()
-            .filter_map(|path| summaries.get(path))
+        let mut sessions: Vec<SessionInfo> = summaries
+            .of(files(&state_home))
+            .into_iter()
             .filter(|it| {
                 forks || it.forked_from.is_none() || owners.contains_key(&it.header.session_id)
             })
@@ -201,11 +200,14 @@ pub(super) async fn alone<'a>(daemon: &'a Daemon, id: &SessionId) -> Alone<'a> {
     daemon.keys.lock(&format!("session {id}")).await
 }
 
-/// The file of a session that no agent owns.
+/// The file of a session that no agent owns, and the folder that it is about.
 ///
 /// # Errors
 /// Why it cannot be adopted.
-pub(super) async fn adoptable(daemon: &Daemon, id: &SessionId) -> Result<PathBuf, ErrorBody> {
+pub(super) async fn adoptable(
+    daemon: &Daemon,
+    id: &SessionId,
+) -> Result<(PathBuf, PathBuf), ErrorBody> {
     if daemon.registry.owner(id).is_some() {
         let message = "the session is already adopted; attach to its agent instead";
         return Err(refuse(ErrorCode::InvalidRequest, message));
@@ -218,7 +220,7 @@ pub(super) async fn adoptable(daemon: &Daemon, id: &SessionId) -> Result<PathBuf
             let message = format!("the session {id} names another one in its first line");
             return Err(refuse(ErrorCode::SessionCorrupt, message));
         }
-        Ok(path)
+        Ok((path, loaded.header.cwd.into()))
     })
     .await
 }
@@ -232,25 +234,11 @@ pub(crate) async fn activate(daemon: &Daemon, id: &SessionId) -> Result<AgentId,
     if let Some(agent) = daemon.registry.owner(id) {
         return Ok(agent.id.clone());
     }
-    let path = adoptable(daemon, id).await?;
-    let header = {
-        let path = path.clone();
-        aside(move || {
-            Ok(shard_session::summarize(&path)
-                .map_err(|error| failed(&error))?
-                .header)
-        })
-        .await?
-    };
+    let (path, cwd) = adoptable(daemon, id).await?;
     let manifest = Manifest {
         session_path: Some(path),
         headless_policy: daemon.shared.settings.headless_policy,
-        ..Manifest::new(
-            AgentId::generate(),
-            id.clone(),
-            header.cwd.into(),
-            time::now_ms(),
-        )
+        ..Manifest::new(AgentId::generate(), id.clone(), cwd, time::now_ms())
     };
     let agent = agents::keep(daemon, manifest).await?;
     agent.announce();

@@ -71,11 +71,15 @@ struct Head<'a> {
     agent_id: Option<IgnoredAny>,
     /// Of a `message_delta`.
     #[serde(default, borrow, rename = "kind")]
-    delta: Option<Cow<'a, str>>,
+    delta: Option<Word<'a>>,
     /// Of a `tool_call`.
     #[serde(default, borrow)]
-    name: Option<Cow<'a, str>>,
+    name: Option<Word<'a>>,
 }
+
+/// A string that is copied only if it is escaped; by itself, a `Cow` in an `Option` always is.
+#[derive(Deserialize)]
+struct Word<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl Line {
     /// Looks at a line.
@@ -91,11 +95,11 @@ impl Line {
             return Err(Violation("a message with an `agent_id`"));
         }
         let what = match &*head.kind {
-            "message_delta" => match head.delta.as_deref() {
-                Some("thinking") => What::Phase(Phase::Thinking, None),
+            "message_delta" => match head.delta {
+                Some(Word(kind)) if kind == "thinking" => What::Phase(Phase::Thinking, None),
                 _ => What::Phase(Phase::Streaming, None),
             },
-            "tool_call" => What::Phase(Phase::Tool, head.name.map(Cow::into_owned)),
+            "tool_call" => What::Phase(Phase::Tool, head.name.map(|Word(name)| name.into_owned())),
             "tool_progress"
             | "tool_result"
             | "message_complete"

@@ -40,6 +40,9 @@ pub(crate) const READY: Duration = Duration::from_secs(20);
 /// How long a process may take to end by itself once its stdin is closed.
 const WIND_UP: Duration = Duration::from_millis(4500);
 
+/// How long what a dead process had printed may take to be read.
+const DRAIN: Duration = Duration::from_secs(2);
+
 /// What comes from a process.
 #[derive(Debug)]
 pub(crate) enum RuntimeEvent {
@@ -136,7 +139,7 @@ async fn supervise(
     };
     let writing = child.stdin.take().map(|sink| {
         let stdin = Arc::clone(&stdin);
-        tokio::spawn(async move { _ = unix::write(&stdin, sink).await })
+        tokio::spawn(async move { unix::write(&stdin, sink).await })
     });
     let last_words = child.stderr.take().map(LastWords::listen);
     let pumping = child.stdout.take().map(|stdout| {
@@ -174,12 +177,6 @@ async fn wait(
 ) -> std::io::Result<std::process::ExitStatus> {
     let mut kill_at: Option<Instant> = None;
     loop {
-        let killing = async {
-            match kill_at {
-                Some(at) => sleep_until(at).await,
-                None => std::future::pending().await,
-            }
-        };
         tokio::select! {
             status = child.wait() => return status,
             stop = stops.recv() => match stop {
@@ -196,11 +193,19 @@ async fn wait(
                     }
                 }
             },
-            () = killing => {
+            () = at(kill_at) => {
                 process::kill(child);
                 kill_at = None;
             }
         }
+    }
+}
+
+/// Resolves at that moment; never, if there is none.
+pub(crate) async fn at(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => sleep_until(deadline).await,
+        None => std::future::pending().await,
     }
 }
 
@@ -255,9 +260,6 @@ fn read(record: Record) -> Result<Line, Violation> {
         Record::TooLong(_) => Err(Violation("a line that is too long")),
     }
 }
-
-/// How long what a dead process had printed may take to be read.
-const DRAIN: Duration = Duration::from_secs(2);
 
 async fn drain(mut pumping: tokio::task::JoinHandle<()>) {
     if timeout(DRAIN, &mut pumping).await.is_err() {

@@ -6,21 +6,25 @@ use super::secret::{MAX_PRESENTED_LEN, Secret};
 
 /// How long a browser keeps the cookie after each visit, and for how long a principal that does
 /// not show up stays enrolled: 90 days.
-pub const SESSION_TTL_MS: u64 = 90 * 86_400_000;
+pub(crate) const SESSION_TTL_MS: u64 = 90 * 86_400_000;
 
 /// How a request came, as far as the browser is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scheme {
+pub(crate) enum Scheme {
     /// In plaintext.
     Http,
     /// Over TLS, which then ends at a proxy before the daemon.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "no listener stands behind such a proxy so far")
+    )]
     Https,
 }
 
 /// What the cookie is called. Cookies ignore ports, so the plaintext name has the port in it: two
 /// daemons must not overwrite each other's. A browser takes the `__Host-` name over TLS only.
 #[must_use]
-pub fn cookie_name(scheme: Scheme, port: u16) -> String {
+pub(crate) fn cookie_name(scheme: Scheme, port: u16) -> String {
     match scheme {
         Scheme::Http => format!("shard_session_{port}"),
         Scheme::Https => "__Host-shard_session".to_owned(),
@@ -29,13 +33,13 @@ pub fn cookie_name(scheme: Scheme, port: u16) -> String {
 
 /// The `Set-Cookie` value that makes a browser keep `value`.
 #[must_use]
-pub fn set_cookie(scheme: Scheme, port: u16, value: &Secret) -> String {
+pub(crate) fn set_cookie(scheme: Scheme, port: u16, value: &Secret) -> String {
     header(scheme, port, value.expose(), SESSION_TTL_MS / 1_000)
 }
 
 /// The `Set-Cookie` value that makes a browser forget.
 #[must_use]
-pub fn clear_cookie(scheme: Scheme, port: u16) -> String {
+pub(crate) fn clear_cookie(scheme: Scheme, port: u16) -> String {
     header(scheme, port, "", 0)
 }
 
@@ -50,7 +54,7 @@ fn header(scheme: Scheme, port: u16, value: &str, max_age_secs: u64) -> String {
 
 /// The session cookie among the `Cookie` headers of a request. Two of that name are as good as
 /// none: one of them was put there by somebody else, and there is no telling which.
-pub fn find_cookie<'a>(
+pub(crate) fn find_cookie<'a>(
     headers: impl IntoIterator<Item = &'a str>,
     scheme: Scheme,
     port: u16,

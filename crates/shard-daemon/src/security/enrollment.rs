@@ -6,7 +6,7 @@ use rand::RngExt;
 use super::secret::{Secret, SecretDigest};
 
 /// How long a code can be approved and claimed.
-pub const ENROLLMENT_TTL_MS: u64 = 5 * 60_000;
+pub(crate) const ENROLLMENT_TTL_MS: u64 = 5 * 60_000;
 
 /// Enrollments that may wait at once. At ten a minute for five minutes more can't come together.
 pub(super) const MAX_PENDING: usize = 64;
@@ -18,13 +18,13 @@ const CODE_LEN: usize = 8;
 
 /// What a browser that asks to be let in gets.
 #[derive(Debug, Clone)]
-pub struct Started {
+pub(crate) struct Started {
     /// To be shown, and typed after `shard auth approve`.
-    pub code: String,
+    pub(crate) code: String,
     /// To be kept, and presented at `claim`.
-    pub nonce: Secret,
+    pub(crate) nonce: Secret,
     /// Milliseconds since the epoch.
-    pub expires_at: u64,
+    pub(crate) expires_at: u64,
 }
 
 /// An enrollment that has neither been claimed nor expired.

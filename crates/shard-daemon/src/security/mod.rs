@@ -8,36 +8,33 @@
 //! `Debug`; secrets are compared in constant time; nothing costly is done for somebody whose
 //! principal is unknown.
 
-pub mod clock;
-pub mod cookie;
+mod clock;
+pub(crate) mod cookie;
 mod credential;
-pub mod enrollment;
-pub mod policy;
+mod enrollment;
+mod policy;
 mod principals;
 mod secret;
 mod sessions;
 mod store;
 mod throttle;
-pub mod tickets;
-pub mod tokens;
+mod tickets;
+mod tokens;
 mod visitors;
 
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use thiserror::Error;
 use tokio::sync::Semaphore;
 
-pub use clock::Clock;
-pub use cookie::Scheme;
-pub use enrollment::Started;
-pub use policy::Policy;
-pub use secret::{Secret, SecretDigest};
-pub use sessions::{IssuedTicket, Removed};
-pub use store::StoreError;
-pub use throttle::RetryAfter;
-pub use visitors::{Claimed, Enrolled};
+pub(crate) use clock::Clock;
+pub(crate) use policy::Policy;
+pub(crate) use secret::{Secret, SecretDigest};
+pub(crate) use store::StoreError;
+pub(crate) use throttle::RetryAfter;
+pub(crate) use visitors::{Claimed, Enrolled};
 
 use enrollment::PendingEnrollments;
 use principals::Principals;
@@ -57,7 +54,7 @@ const WRONG_PER_MINUTE: usize = 10;
 
 /// Why something was refused or could not be done.
 #[derive(Debug, Error)]
-pub enum SecurityError {
+pub(crate) enum SecurityError {
     /// Too often within a minute.
     #[error("too many attempts: try again in {} s", .0.ms.div_ceil(1_000))]
     Throttled(RetryAfter),
@@ -74,7 +71,7 @@ pub enum SecurityError {
 
 /// All that is decided about who is let in. Cloning gives another handle to the same state.
 #[derive(Clone)]
-pub struct Security {
+pub(crate) struct Security {
     inner: Arc<Inner>,
 }
 
@@ -86,6 +83,7 @@ struct Inner {
     /// the guard is never held over an await, a hash or a write.
     state: Mutex<State>,
     costly: Arc<Semaphore>,
+    /// How many credentials were verified the costly way since the start.
     verifications: AtomicU64,
 }
 
@@ -104,7 +102,7 @@ impl Security {
     ///
     /// # Errors
     /// A store that is damaged, newer than this build, or not to be read is never replaced.
-    pub fn open(path: &Path, policy: Policy, clock: Clock) -> Result<Self, StoreError> {
+    pub(crate) fn open(path: &Path, policy: Policy, clock: Clock) -> Result<Self, StoreError> {
         let (store, stored) = Store::open(path)?;
         let state = State {
             principals: Principals::load(stored),
@@ -129,14 +127,8 @@ impl Security {
 
     /// Which host and origins are listened to.
     #[must_use]
-    pub fn policy(&self) -> &Policy {
+    pub(crate) fn policy(&self) -> &Policy {
         &self.inner.policy
-    }
-
-    /// How many credentials were verified the costly way since the start.
-    #[must_use]
-    pub fn verifications(&self) -> u64 {
-        self.inner.verifications.load(Ordering::Relaxed)
     }
 
     fn now(&self) -> u64 {

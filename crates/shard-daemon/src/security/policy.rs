@@ -7,7 +7,7 @@ use super::cookie::Scheme;
 
 /// What the daemon is called from outside, and which pages may speak to it.
 #[derive(Debug, Clone)]
-pub struct Policy {
+pub(crate) struct Policy {
     port: u16,
     host: String,
     own_origin: String,
@@ -19,7 +19,7 @@ impl Policy {
     /// The policy of a listener on `127.0.0.1:port`: that host alone, its own origin, and those
     /// that the configuration names.
     #[must_use]
-    pub fn loopback(port: u16, allowed_origins: impl IntoIterator<Item = String>) -> Self {
+    pub(crate) fn loopback(port: u16, allowed_origins: impl IntoIterator<Item = String>) -> Self {
         // A browser leaves the default port of http out of both headers.
         let host = match port {
             80 => "127.0.0.1".to_owned(),
@@ -44,32 +44,32 @@ impl Policy {
 
     /// Whether this is the one `Host` that is served.
     #[must_use]
-    pub fn accepts_host(&self, host: &[u8]) -> bool {
+    pub(crate) fn accepts_host(&self, host: &[u8]) -> bool {
         host == self.host.as_bytes()
     }
 
     /// The allowed origin that equals this header value.
     #[must_use]
-    pub fn accepted_origin(&self, origin: &[u8]) -> Option<&str> {
+    pub(crate) fn accepted_origin(&self, origin: &[u8]) -> Option<&str> {
         let mut allowed = self.allowed_origins.iter().map(String::as_str);
         allowed.find(|allowed| allowed.as_bytes() == origin)
     }
 
     /// The address to open in a browser, without a slash at its end.
     #[must_use]
-    pub fn own_origin(&self) -> &str {
+    pub(crate) fn own_origin(&self) -> &str {
         &self.own_origin
     }
 
     /// How requests arrive, as far as the browser is concerned.
     #[must_use]
-    pub fn scheme(&self) -> Scheme {
+    pub(crate) fn scheme(&self) -> Scheme {
         self.scheme
     }
 
     /// The port of the listener.
     #[must_use]
-    pub fn port(&self) -> u16 {
+    pub(crate) fn port(&self) -> u16 {
         self.port
     }
 }

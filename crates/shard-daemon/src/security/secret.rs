@@ -16,12 +16,12 @@ pub(super) const MAX_PRESENTED_LEN: usize = 256;
 
 /// A secret on its way to the one who is to keep it. Debug output and logs never show it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+pub(crate) struct Secret(String);
 
 impl Secret {
     /// Makes one: 32 random bytes as base64url.
     #[must_use]
-    pub fn generate() -> Self {
+    pub(crate) fn generate() -> Self {
         let mut bytes = [0_u8; SECRET_BYTES];
         rand::rng().fill_bytes(&mut bytes);
         Self(URL_SAFE_NO_PAD.encode(bytes))
@@ -29,19 +29,19 @@ impl Secret {
 
     /// What somebody presents: from here on it is handled as the secret that it may be.
     #[must_use]
-    pub fn presented(text: &str) -> Self {
+    pub(crate) fn presented(text: &str) -> Self {
         Self(text.to_owned())
     }
 
     /// The text itself: for an answer to the one who keeps it, for nothing else.
     #[must_use]
-    pub fn expose(&self) -> &str {
+    pub(crate) fn expose(&self) -> &str {
         &self.0
     }
 
     /// What stands for it in memory.
     #[must_use]
-    pub fn digest(&self) -> SecretDigest {
+    pub(crate) fn digest(&self) -> SecretDigest {
         SecretDigest::of(&self.0)
     }
 }
@@ -55,18 +55,18 @@ impl fmt::Debug for Secret {
 /// What stands for a secret in memory. A fast hash is enough there: the secrets are random, and
 /// digests are never written down.
 #[derive(Clone, Copy)]
-pub struct SecretDigest([u8; 32]);
+pub(crate) struct SecretDigest([u8; 32]);
 
 impl SecretDigest {
     /// The digest of what somebody presents.
     #[must_use]
-    pub fn of(presented: &str) -> Self {
+    pub(crate) fn of(presented: &str) -> Self {
         Self(Sha256::digest(presented.as_bytes()).into())
     }
 
     /// Whether both stand for the same secret, in a time that does not tell how far they agree.
     #[must_use]
-    pub fn matches(&self, other: &Self) -> bool {
+    pub(crate) fn matches(&self, other: &Self) -> bool {
         self.0.ct_eq(&other.0).into()
     }
 }

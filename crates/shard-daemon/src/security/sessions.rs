@@ -10,22 +10,20 @@ use super::{Security, SecurityError, cookie, credential};
 
 /// A fresh ticket.
 #[derive(Debug)]
-pub struct IssuedTicket {
-    /// Whose it is.
-    pub principal_id: PrincipalId,
+pub(crate) struct IssuedTicket {
     /// To be shown when the socket is opened.
-    pub ticket: Secret,
+    pub(crate) ticket: Secret,
     /// Milliseconds since the epoch.
-    pub expires_at: u64,
+    pub(crate) expires_at: u64,
 }
 
 /// A browser that is out from this moment on, whether or not that could be written down.
 #[derive(Debug)]
-pub struct Removed {
+pub(crate) struct Removed {
     /// Whose sockets are to be closed.
-    pub principal_id: PrincipalId,
+    pub(crate) principal_id: PrincipalId,
     /// An error here means that it would be in again after the next start.
-    pub stored: Result<(), SecurityError>,
+    pub(crate) stored: Result<(), SecurityError>,
 }
 
 impl Security {
@@ -34,7 +32,7 @@ impl Security {
     ///
     /// # Errors
     /// Refused unless both belong to one enrolled browser.
-    pub async fn bootstrap(
+    pub(crate) async fn bootstrap(
         &self,
         cookie: &str,
         client_secret: &str,
@@ -62,17 +60,18 @@ impl Security {
             // When somebody was last seen is no reason to keep them out.
             tracing::warn!(%error, "the time of a visit could not be stored");
         }
-        Ok(IssuedTicket {
-            principal_id: id,
-            ticket,
-            expires_at,
-        })
+        Ok(IssuedTicket { ticket, expires_at })
     }
 
     /// Uses a ticket up; says whose it is, if this is the cookie of its session and the origin it
     /// was made for. A ticket is consumed by being shown, also with a wrong cookie or origin.
     #[must_use]
-    pub fn redeem_ticket(&self, ticket: &str, cookie: &str, origin: &str) -> Option<PrincipalId> {
+    pub(crate) fn redeem_ticket(
+        &self,
+        ticket: &str,
+        cookie: &str,
+        origin: &str,
+    ) -> Option<PrincipalId> {
         let now = self.now();
         if ticket.len() > MAX_PRESENTED_LEN || cookie.len() > MAX_PRESENTED_LEN {
             return None;
@@ -88,7 +87,7 @@ impl Security {
     /// Whether a browser is in. Who hands a socket over asks once more after it has been
     /// registered: then a logout in between closes it, or shows here.
     #[must_use]
-    pub fn is_enrolled(&self, principal: &PrincipalId) -> bool {
+    pub(crate) fn is_enrolled(&self, principal: &PrincipalId) -> bool {
         let now = self.now();
         self.state().principals.contains(principal, now)
     }
@@ -97,7 +96,7 @@ impl Security {
     ///
     /// # Errors
     /// Only when the cookie could not be checked.
-    pub async fn logout(&self, cookie: &str) -> Result<Option<Removed>, SecurityError> {
+    pub(crate) async fn logout(&self, cookie: &str) -> Result<Option<Removed>, SecurityError> {
         match self.cookie_owner(cookie).await {
             Ok(id) => Ok(self.revoke(&id).await),
             Err(SecurityError::Refused) => Ok(None),
@@ -106,7 +105,7 @@ impl Security {
     }
 
     /// Puts a browser out: its credentials, what is cached of them, and its tickets.
-    pub async fn revoke(&self, principal: &PrincipalId) -> Option<Removed> {
+    pub(crate) async fn revoke(&self, principal: &PrincipalId) -> Option<Removed> {
         {
             let mut state = self.state();
             state.tickets.forget(principal);

@@ -20,6 +20,9 @@ use crate::state_file;
 /// The version of the file that this build reads and writes.
 const VERSION: u64 = 1;
 
+/// Largest store that is read, in bytes. A hundred browsers, which is all, take a tenth of it.
+const MAX_BYTES: u64 = 1 << 20;
+
 /// Why the store could not be read or written.
 #[derive(Debug, Error)]
 pub enum StoreError {
@@ -171,7 +174,7 @@ impl Store {
             path: self.path.clone(),
             source,
         };
-        let bytes = match fs::read(&self.path) {
+        let bytes = match state_file::read(&self.path, MAX_BYTES) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(unreadable(error)),

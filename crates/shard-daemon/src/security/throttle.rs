@@ -7,9 +7,9 @@ pub(super) const MINUTE_MS: u64 = 60_000;
 
 /// Refused for now: try again after this long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RetryAfter {
+pub(crate) struct RetryAfter {
     /// Milliseconds until one more is let through.
-    pub ms: u64,
+    pub(crate) ms: u64,
 }
 
 /// Counts events of the last minute. What happens while it is full is not counted: the state ends

@@ -7,7 +7,7 @@ use shard_types::PrincipalId;
 use super::secret::{Secret, SecretDigest};
 
 /// How long a ticket works.
-pub const TICKET_TTL_MS: u64 = 30_000;
+pub(crate) const TICKET_TTL_MS: u64 = 30_000;
 
 /// Tickets that one browser may have out: one for each of its tabs that reconnect at once. Then
 /// the oldest goes.

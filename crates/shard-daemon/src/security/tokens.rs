@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::secret::{Secret, SecretDigest};
 
 /// How long a token works.
-pub const SETUP_TOKEN_TTL_MS: u64 = 10 * 60_000;
+pub(crate) const SETUP_TOKEN_TTL_MS: u64 = 10 * 60_000;
 
 /// Tokens that may be out at once. Each stands for a URL that somebody has before their eyes, so
 /// a few are enough; asking for more makes the oldest worthless.

@@ -12,20 +12,24 @@ use super::{Security, SecurityError, State, cookie, credential};
 
 /// What a browser gets when it is let in.
 #[derive(Debug)]
-pub struct Enrolled {
+pub(crate) struct Enrolled {
     /// Who it is from now on.
-    pub principal_id: PrincipalId,
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "a browser is told by its cookie")
+    )]
+    pub(crate) principal_id: PrincipalId,
     /// For its cookie.
-    pub cookie: Secret,
+    pub(crate) cookie: Secret,
     /// For the page's own storage.
-    pub client_secret: Secret,
+    pub(crate) client_secret: Secret,
     /// Those that are out now to make room: their sockets are to be closed.
-    pub put_out: Vec<PrincipalId>,
+    pub(crate) put_out: Vec<PrincipalId>,
 }
 
 /// What became of a claim.
 #[derive(Debug)]
-pub enum Claimed {
+pub(crate) enum Claimed {
     /// The code has not been approved so far.
     Pending,
     /// The browser is in; this answer comes once.
@@ -37,7 +41,7 @@ pub enum Claimed {
 impl Security {
     /// Makes a setup token and the address that takes it.
     #[must_use]
-    pub fn setup_token(&self) -> SetupToken {
+    pub(crate) fn setup_token(&self) -> SetupToken {
         let now = self.now();
         let (token, expires_at) = self.state().tokens.issue(now);
         let origin = self.policy().own_origin();
@@ -54,7 +58,7 @@ impl Security {
     /// After ten wrong tokens or nonces within a minute every one is refused as throttled, the
     /// right one too: otherwise guessing would go on unhindered, told by the answer. A right token
     /// is not used up by that and works again when the state has ended, at most a minute later.
-    pub async fn redeem_token(
+    pub(crate) async fn redeem_token(
         &self,
         token: &str,
         user_agent: Option<&str>,
@@ -75,7 +79,7 @@ impl Security {
     ///
     /// # Errors
     /// More than ten within a minute are throttled.
-    pub fn start_enrollment(&self) -> Result<Started, SecurityError> {
+    pub(crate) fn start_enrollment(&self) -> Result<Started, SecurityError> {
         let now = self.now();
         let mut state = self.state();
         let State {
@@ -92,7 +96,7 @@ impl Security {
 
     /// Lets the browser in that shows this code; whether there is one.
     #[must_use]
-    pub fn approve(&self, code: &str) -> bool {
+    pub(crate) fn approve(&self, code: &str) -> bool {
         let now = self.now();
         self.state().enrollments.approve(code, now)
     }
@@ -101,7 +105,7 @@ impl Security {
     ///
     /// # Errors
     /// Throttled like [`Security::redeem_token`], by the same count.
-    pub async fn claim(
+    pub(crate) async fn claim(
         &self,
         nonce: &str,
         user_agent: Option<&str>,
@@ -128,7 +132,7 @@ impl Security {
 
     /// Who waits and who is in.
     #[must_use]
-    pub fn list(&self) -> Enrollments {
+    pub(crate) fn list(&self) -> Enrollments {
         let now = self.now();
         let mut state = self.state();
         let pending = state.enrollments.waiting(now).map(|p| PendingEnrollment {

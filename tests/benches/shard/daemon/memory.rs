@@ -1,7 +1,7 @@
 //! What an idle daemon takes, and what each further idle agent adds to the machine.
 
-use anyhow::{Context, Result};
-use shard_testkit::{Home, ScriptedModel};
+use anyhow::Result;
+use shard_testkit::{Home, ScriptedModel, descendants};
 
 use super::peer::Daemon;
 use crate::memory::{number_after, shown};
@@ -39,7 +39,7 @@ pub(crate) fn idle() -> Result<Idle> {
         for _ in 0..count {
             daemon.create(&mut peer)?;
         }
-        whole(daemon.pid())
+        Ok(whole(daemon.pid()))
     };
     let few = made(FEW)?;
     let many = made(MANY - FEW)?;
@@ -53,18 +53,9 @@ pub(crate) fn idle() -> Result<Idle> {
 }
 
 /// The daemon and its agents together.
-fn whole(daemon: u32) -> Result<Option<u64>> {
-    let children = std::fs::read_dir(format!("/proc/{daemon}/task"))?;
-    let mut sum = pss(daemon);
-    for task in children {
-        let path = task?.path().join("children");
-        let children = std::fs::read_to_string(path).unwrap_or_default();
-        for child in children.split_ascii_whitespace() {
-            let child = child.parse().context("a list of children")?;
-            sum = sum.zip(pss(child)).map(|(sum, more)| sum + more);
-        }
-    }
-    Ok(sum)
+fn whole(daemon: u32) -> Option<u64> {
+    let agents = descendants(daemon).into_iter();
+    agents.chain([daemon]).map(pss).sum()
 }
 
 fn pss(pid: u32) -> Option<u64> {

@@ -77,7 +77,9 @@ export class Client {
       child = new Conversation(this.connection, id);
       this.#delegated.set(id, child);
     }
-    child?.receive(message);
+    if (!child) return;
+    child.receive(message);
+    if (child.view.asks.length === 0) this.#delegated.delete(id);
   }
 
   /** A sync may bring questions of children; they are answered under the child's own id. */

@@ -1,10 +1,8 @@
 /** Makes text of models and tools harmless to show: no escape codes, no control characters. */
 
 // CSI and OSC sequences, then any other escape of two characters.
-// eslint-disable-next-line no-control-regex
 const ESCAPES =
   /\x1b\[[0-9;?<=>!]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[PX^_][^\x1b]*(?:\x1b\\)?|\x1b./g;
-// eslint-disable-next-line no-control-regex
 const CONTROLS = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f]/g;
 
 /** What turns the direction of text around, and so can make it read as something else. */

@@ -7,6 +7,7 @@ use shard_types::event::{AgentEvent, DeltaKind, TurnEndReason};
 use shard_types::{Message, Role};
 
 use super::printer::{Printer, Style};
+use super::text::word;
 use super::transcript::{Seen, transcript};
 
 /// Shows what was said, and then events, without repeating anything.
@@ -115,11 +116,7 @@ pub(in crate::commands) fn unwell(reason: TurnEndReason) -> Option<&'static str>
 pub(in crate::commands) fn answered(event: &AgentEvent) -> Option<String> {
     let (answer, source) = match event {
         AgentEvent::PermissionResolved(it) => {
-            let decision = it.decision.map(|decision| {
-                let word = serde_json::to_value(decision).ok();
-                word.and_then(|word| word.as_str().map(str::to_owned))
-                    .unwrap_or_default()
-            });
+            let decision = it.decision.as_ref().map(word);
             (decision.or_else(|| it.choice_id.clone()), it.source.clone())
         }
         AgentEvent::UiResolved(it) => (None, it.source.clone()),

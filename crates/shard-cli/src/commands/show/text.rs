@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 use shard_core::gate::visible;
 use shard_types::ToolResultContent;
@@ -60,6 +61,14 @@ fn is_harmless(c: char) -> bool {
         _ if c.is_control() => false,
         _ if c.is_whitespace() => true,
         _ => visible(c.encode_utf8(&mut [0; 4])).starts_with(c),
+    }
+}
+
+/// A state or a decision in the protocol's word.
+pub(in crate::commands) fn word(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(Value::String(word)) => word,
+        _ => "-".to_owned(),
     }
 }
 

@@ -7,6 +7,7 @@ use shard_protocol::{AgentActivity, AgentCreated, Attached};
 use shard_types::{AgentStatus, Phase, RuntimeState, time};
 use tokio::time::Instant;
 
+use super::super::AskedFor;
 use super::super::asks::Sort;
 use super::super::process::{Process, Waiting, Why};
 use super::Broker;
@@ -191,16 +192,15 @@ impl Broker {
         let info = self.agent.info();
         let sync = self.spliced_sync(sync);
         self.attachments.welcome(&sync, |welcome| {
-            let outcome = if welcome.activated {
-                data(AgentCreated {
-                    agent_id: info.agent_id.clone(),
-                    duplicate: false,
-                })
-            } else {
-                data(Attached {
+            let outcome = match welcome.asked {
+                AskedFor::Agent => data(Attached {
                     status: info.status,
                     info: info.clone(),
-                })
+                }),
+                AskedFor::Session => data(AgentCreated {
+                    agent_id: info.agent_id.clone(),
+                    duplicate: false,
+                }),
             };
             welcome.reply.send(outcome);
         });
