@@ -333,9 +333,10 @@ impl Broker {
         }
         if is_due(self.process.deadline()) {
             tracing::warn!(agent = %self.agent.id, "an agent's process does not answer; it is ended");
-            return self
-                .process
-                .end(Stop::Now, Why::Broken("nothing for too long"));
+            return self.process.end(
+                Stop::Now,
+                Why::Broken("it did not answer in time".to_owned()),
+            );
         }
         if is_due(self.idle_deadline()) {
             self.process.end(Stop::Gently, Why::Wanted);

@@ -35,12 +35,12 @@ pub(super) enum Process {
 }
 
 /// Why a process is being ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Why {
     /// Somebody wants it, or it was idle for long.
     Wanted,
-    /// It does not do as it must.
-    Broken(&'static str),
+    /// It does not do as it must: what it did, in words.
+    Broken(String),
 }
 
 /// What waits until a process is ready.

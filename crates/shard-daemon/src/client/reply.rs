@@ -40,15 +40,19 @@ impl Reply {
         }
     }
 
-    pub(crate) fn send(self, outcome: Outcome) {
-        if let Some(id) = self.id {
-            let response = Response::to(id, self.command, outcome);
+    pub(crate) fn send(mut self, outcome: Outcome) {
+        self.answer(outcome);
+    }
+
+    fn answer(&mut self, outcome: Outcome) {
+        if let Some(id) = self.id.take() {
+            let response = Response::to(id, std::mem::take(&mut self.command), outcome);
             self.client.say(&ServerMessage::Response(response));
         }
     }
 
     /// Passes on what an agent answered.
-    pub(crate) fn send_printed(self, body: &Printed<'_>) {
+    pub(crate) fn send_printed(mut self, body: &Printed<'_>) {
         #[derive(Serialize)]
         struct Whole<'a> {
             r#type: &'static str,
@@ -57,16 +61,24 @@ impl Reply {
             #[serde(flatten)]
             body: &'a Printed<'a>,
         }
-        let Some(id) = &self.id else { return };
+        let Some(id) = self.id.take() else { return };
         let whole = Whole {
             r#type: "response",
-            id,
+            id: &id,
             command: &self.command,
             body,
         };
         // Strings and raw JSON cannot fail to print.
         self.client
             .send(line(serde_json::to_string(&whole).unwrap_or_default()));
+    }
+}
+
+/// Whoever waits hears something also when what was to answer has broken down.
+impl Drop for Reply {
+    fn drop(&mut self) {
+        let message = "the daemon broke down over this command, which is a bug in it";
+        self.answer(Err(refuse(ErrorCode::InternalError, message)));
     }
 }
 

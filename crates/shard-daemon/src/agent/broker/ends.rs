@@ -32,7 +32,7 @@ impl Broker {
                 ..
             } => {
                 self.set_state(AgentStatus::Idle, RuntimeState::Failed);
-                self.tell_exit(ending, &format!("it printed {what}; "));
+                self.tell_exit(ending, &format!("{what}; "));
                 self.start_failed(ending, None);
             }
             Process::Running { .. } | Process::None => {

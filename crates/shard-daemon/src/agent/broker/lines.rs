@@ -31,7 +31,8 @@ impl Broker {
 
     fn broken(&mut self, violation: &Violation) {
         tracing::warn!(agent = %self.agent.id, %violation, "an agent's process is ended");
-        self.process.end(Stop::Now, Why::Broken(violation.0));
+        self.process
+            .end(Stop::Now, Why::Broken(violation.to_string()));
     }
 
     fn on_line(&mut self, line: Line) -> Result<(), Violation> {
