@@ -118,9 +118,11 @@ impl Connection {
         let header = Header::read(&line)?;
         let kind = header.kind.to_string();
         let id = header.id.as_deref().map(str::to_owned);
-        let reply = Reply::new(Arc::clone(&self.client), id, kind.clone());
+        // Not before the command is known to be one: a reply must be answered once it is there.
+        let reply = |id| Reply::new(Arc::clone(&self.client), id, kind.clone());
         if AgentCommand::TYPES.contains(&&*kind) {
             let agent_id = header.agent_id()?;
+            let reply = reply(id);
             self.agent_command(agent_id, kind, line, reply).await;
             return Ok(());
         }
@@ -131,6 +133,7 @@ impl Connection {
             ));
         };
         let command = command.map_err(|bad| BadMessage::new(&header, bad.to_string()))?;
+        let reply = reply(id);
         if self.client.who == Who::Tool && !kind.starts_with("subagent.") {
             let message = format!("`{kind}` is for people; what an agent starts may not use it");
             reply.send(Err(refuse(ErrorCode::PermissionDenied, message)));
