@@ -91,3 +91,33 @@ pub(crate) fn data(value: impl Serialize) -> Outcome {
 pub(crate) fn refuse(code: ErrorCode, message: impl Into<String>) -> ErrorBody {
     ErrorBody::new(code, message)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::{Clients, Who};
+
+    /// What the client heard after its greeting.
+    async fn heard(answer: impl FnOnce(Reply)) -> Vec<Value> {
+        let client = Clients::default().join(Who::Terminal, 1 << 20);
+        let reply = |id: &str| Reply::new(Arc::clone(&client), Some(id.to_owned()), "x".to_owned());
+        answer(reply("r1"));
+        client.outbox.close();
+        let lines = client.outbox.batch().await.unwrap_or_default();
+        let parsed = lines
+            .iter()
+            .map(|line| serde_json::from_slice(line).unwrap());
+        parsed.skip(1).collect()
+    }
+
+    #[tokio::test]
+    async fn every_reply_is_answered_once_whatever_becomes_of_it() {
+        let dropped = heard(drop).await;
+        assert_eq!(dropped.len(), 1, "{dropped:?}");
+        assert_eq!(dropped[0]["id"], "r1");
+        assert_eq!(dropped[0]["error"]["code"], "INTERNAL_ERROR");
+        let sent = heard(|reply| reply.send(Ok(Value::Null))).await;
+        assert_eq!(sent.len(), 1, "{sent:?}");
+        assert_eq!(sent[0]["success"], true);
+    }
+}
