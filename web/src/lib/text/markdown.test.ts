@@ -46,3 +46,7 @@ it('lets a reference lead where this text says, also when it says so last', () =
   expect(html('See [the docs][1].\n\n[1]: https://one.test/')).toContain('href="https://one.test/"');
   expect(html('See [the docs][1].\n\n[1]: https://two.test/')).toContain('href="https://two.test/"');
 });
+
+it('shows as text what is nested too deeply to be understood', () => {
+  expect(html(`${'> '.repeat(20_000)}deep <b>`)).toContain('deep &lt;b&gt;');
+});

@@ -59,7 +59,17 @@ const cache = new Map<string, string>();
 
 /** The HTML of each top-level part, so that parts that did not change stay as they are on the page. */
 export function renderBlocks(text: string): string[] {
-  const tokens = marked.lexer(plain(text));
+  const bare = plain(text);
+  try {
+    return blocks(bare);
+  } catch {
+    // Nested deeper than the parser can go.
+    return [`<pre><code>${escape(bare)}</code></pre>`];
+  }
+}
+
+function blocks(text: string): string[] {
+  const tokens = marked.lexer(text);
   const shown = tokens.filter((token) => token.type !== 'space' && token.type !== 'def');
   // Where `[text][name]` leads is said elsewhere in the text, perhaps later in the stream.
   const links = Object.keys(tokens.links).length > 0 ? JSON.stringify(tokens.links) : '';
