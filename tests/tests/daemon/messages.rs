@@ -260,5 +260,8 @@ async fn a_client_that_has_said_all_still_gets_its_answers() {
         std::io::read_to_string(stream).unwrap()
     });
     let heard = heard.await.unwrap();
-    assert!(heard.contains("\"id\":\"last\",\"command\":\"agent.create\",\"success\":true"), "{heard}");
+    assert!(
+        heard.contains("\"id\":\"last\",\"command\":\"agent.create\",\"success\":true"),
+        "{heard}"
+    );
 }

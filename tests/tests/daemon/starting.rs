@@ -200,14 +200,22 @@ async fn one_that_is_killed_before_it_has_greeted_broke_no_rule() {
     let site = Site::start(ScriptedModel::silent()).await;
     let id = site.create().await;
     for _ in 0..10 {
-        site.client.ok("agent.kill", json!({ "agent_id": id })).await;
+        site.client
+            .ok("agent.kill", json!({ "agent_id": id }))
+            .await;
         site.client
             .send(json!({ "type": "agent.attach", "agent_id": id }))
             .await;
         // At once, while the process is starting; and a little later.
-        site.client.ok("agent.terminate", json!({ "agent_id": id })).await;
-        site.client.ok("agent.kill", json!({ "agent_id": id })).await;
-        site.client.ok("agent.detach", json!({ "agent_id": id })).await;
+        site.client
+            .ok("agent.terminate", json!({ "agent_id": id }))
+            .await;
+        site.client
+            .ok("agent.kill", json!({ "agent_id": id }))
+            .await;
+        site.client
+            .ok("agent.detach", json!({ "agent_id": id }))
+            .await;
     }
     let log = site.daemon.stderr();
     assert!(!log.contains("violation"), "{log}");

@@ -182,8 +182,10 @@ async fn a_crowd_of_connections_does_not_shut_the_owner_out() {
     let socket = site.daemon.socket();
     site.home.write("socket", socket.to_str().unwrap());
     let command = "ulimit -n 2000; python3 crowd.py & until [ -e crowd ]; do sleep 0.02; done";
-    site.model
-        .add(reply![tool("bash", json!({ "command": command, "timeout": 20 }))]);
+    site.model.add(reply![tool(
+        "bash",
+        json!({ "command": command, "timeout": 20 })
+    )]);
     site.model.add(reply![text("done")]);
     agent.turn("crowd").await;
     let owner = site.daemon.connect().await;
