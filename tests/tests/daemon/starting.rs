@@ -206,17 +206,31 @@ async fn one_that_is_killed_before_it_has_greeted_broke_no_rule() {
         site.client
             .send(json!({ "type": "agent.attach", "agent_id": id }))
             .await;
-        // At once, while the process is starting; and a little later.
         site.client
             .ok("agent.terminate", json!({ "agent_id": id }))
             .await;
         site.client
             .ok("agent.kill", json!({ "agent_id": id }))
             .await;
-        site.client
-            .ok("agent.detach", json!({ "agent_id": id }))
-            .await;
     }
     let log = site.daemon.stderr();
     assert!(!log.contains("violation"), "{log}");
+}
+
+#[tokio::test]
+async fn one_that_is_killed_while_it_starts_is_not_started_again_by_those_who_waited() {
+    let site = Site::start(ScriptedModel::start(["back"])).await;
+    let id = site.create().await;
+    let this = json!({ "agent_id": id });
+    site.client.ok("agent.kill", this.clone()).await;
+    let waiting = site.daemon.connect().await;
+    let attach = json!({ "type": "agent.attach", "agent_id": id, "id": "waits" });
+    waiting.send(attach).await;
+    waiting.ok("agent.kill", this).await;
+    let answers = |m: &Value| m["id"] == "waits";
+    let answer = waiting.wait_for(Mark::START, "an answer", answers).await;
+    assert_eq!(answer["error"]["code"], "CONFLICT", "{answer}");
+    assert_eq!(site.client.agent(&id).await["runtime_state"], "stopped");
+    let again = waiting.attach(&id).await;
+    assert_eq!(again.turn("go").await.text(), "back");
 }
