@@ -1,10 +1,11 @@
 //! The daemon's own files: the lock that makes it the only one, its socket, and `daemon.json`.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tokio::net::UnixListener;
@@ -17,6 +18,11 @@ const MAX_SOCKET_PATH: usize = 100;
 
 /// Largest `daemon.json` that is read, in bytes.
 const MAX_FILE: u64 = 1 << 16;
+
+/// How often it is looked who has the lock.
+const HOLDER_TRIES: usize = 50;
+
+const HOLDER_PAUSE: Duration = Duration::from_millis(10);
 
 /// `daemon.json`: how local programs find the daemon.
 #[derive(Clone, Serialize, Deserialize)]
@@ -83,6 +89,14 @@ pub enum StartError {
         /// What the system says.
         source: io::Error,
     },
+    /// No socket can be there.
+    #[error(
+        "cannot listen on {path}: the path is too long for a socket; set XDG_RUNTIME_DIR, or SHARD_HOME to a shorter path"
+    )]
+    LongPath {
+        /// Where it was to be.
+        path: PathBuf,
+    },
     /// A file or folder is in the way.
     #[error("cannot {action} {path}: {source}")]
     Files {
@@ -134,10 +148,8 @@ impl Lock {
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                let mut pid = String::new();
-                _ = file.read_to_string(&mut pid);
                 return Err(StartError::Taken {
-                    pid: pid.trim().to_owned(),
+                    pid: holder(&mut file),
                     home: state_home.to_owned(),
                 });
             }
@@ -149,6 +161,19 @@ impl Lock {
         note.map_err(failed())?;
         Ok(Self { _file: file })
     }
+}
+
+/// The process that has the lock. It may just have got it, and not have written its number yet.
+fn holder(file: &mut File) -> String {
+    for _ in 0..HOLDER_TRIES {
+        let mut pid = String::new();
+        let read = file.rewind().and_then(|()| file.read_to_string(&mut pid));
+        if read.is_ok() && pid.ends_with('\n') {
+            return pid.trim().to_owned();
+        }
+        std::thread::sleep(HOLDER_PAUSE);
+    }
+    "unknown".to_owned()
 }
 
 /// Where the socket goes: into the state home, or, where its path would be too long for a socket,
@@ -183,7 +208,13 @@ pub(crate) fn listen(path: &Path) -> Result<UnixListener, StartError> {
         fs::rename(&fresh, path)?;
         Ok(listener)
     };
-    prepared().map_err(failed())
+    prepared().map_err(|error| match error.kind() {
+        // What the standard library says of a path that does not fit into the call.
+        io::ErrorKind::InvalidInput => StartError::LongPath {
+            path: path.to_owned(),
+        },
+        _ => failed()(error),
+    })
 }
 
 /// Takes away what tells of a daemon that is ending.
@@ -209,6 +240,30 @@ mod tests {
         assert!(moved.starts_with("/run/user/1000/shard"), "{moved:?}");
         assert_ne!(moved, socket_path(&long.join("b"), runtime));
         assert_eq!(socket_path(&long, None), long.join("daemon.sock"));
+    }
+
+    #[tokio::test]
+    async fn a_path_that_fits_nowhere_is_told_with_a_way_out() {
+        let home = tempfile::tempdir().unwrap();
+        let long = home.path().join("x".repeat(100)).join("daemon.sock");
+        let error = listen(&long).unwrap_err().to_string();
+        assert!(error.contains("set XDG_RUNTIME_DIR"), "{error}");
+    }
+
+    #[test]
+    fn whoever_has_just_got_the_lock_is_waited_for() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("daemon.lock");
+        let mut held = File::create(&path).unwrap();
+        held.try_lock().unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(50));
+                held.write_all(b"4711\n").unwrap();
+            });
+            let error = Lock::take(home.path()).unwrap_err().to_string();
+            assert!(error.contains("pid 4711"), "{error}");
+        });
     }
 
     #[test]

@@ -111,13 +111,17 @@ impl Registry {
         agents.find(|agent| agent.is(&wanted)).cloned()
     }
 
-    /// Keeps a new agent, on the disk first.
+    /// Keeps a new agent, on the disk first. One that cannot be written leaves nothing behind.
     ///
     /// # Errors
     /// What the system says.
     pub(crate) async fn add(&self, manifest: Manifest) -> io::Result<Arc<Agent>> {
         let agent = Arc::new(Agent::new(manifest, Arc::clone(&self.shared), false));
-        agent.save().await?;
+        if let Err(error) = agent.save().await {
+            // Best effort: where nothing can be written, there may be nothing to remove.
+            _ = agent.remove().await;
+            return Err(error);
+        }
         let mut agents = self.agents.write().unwrap_or_else(PoisonError::into_inner);
         agents.insert(agent.id.clone(), Arc::clone(&agent));
         Ok(agent)

@@ -1,5 +1,6 @@
 //! `agent.create`: what is refused, and what happens when it is sent twice.
 
+use rustix::process::{Resource, Rlimit, getrlimit, prlimit};
 use serde_json::{Value, json};
 use shard_testkit::{ScriptedModel, reply, text};
 
@@ -171,4 +172,24 @@ async fn an_agent_whose_model_is_taken_away_goes_on_with_the_configured_one() {
     assert_eq!(agent.sync["model"]["id"], "mock/m1");
     assert_eq!(agent.turn("two").await.text(), "two");
     assert_eq!(site.model.request(1).await.model(), "m1");
+}
+
+#[tokio::test]
+async fn an_agent_that_cannot_be_written_leaves_nothing_behind() {
+    let site = Site::start(ScriptedModel::silent()).await;
+    site.create().await;
+    // As on a full disk: no file may grow.
+    let daemon = rustix::process::Pid::from_raw(site.daemon.pid().cast_signed());
+    let full = Rlimit {
+        current: Some(0),
+        maximum: getrlimit(Resource::Fsize).maximum,
+    };
+    let before = prlimit(daemon, Resource::Fsize, full).unwrap();
+    let why = site
+        .client
+        .refused("INTERNAL_ERROR", "agent.create", site.cwd())
+        .await;
+    assert!(why.contains("could not be written"), "{why}");
+    prlimit(daemon, Resource::Fsize, before).unwrap();
+    assert_eq!(kept(&site), 1);
 }

@@ -1,5 +1,9 @@
 //! Messages as they come: large, broken, strange, and in any shape that is JSON.
 
+use std::io::Write;
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+
 use serde_json::{Value, json};
 use shard_testkit::{Answer, Client, Mark, ScriptedModel, reply, text, tool};
 
@@ -242,4 +246,22 @@ async fn fields_of_the_daemon_s_own_are_not_taken_from_clients() {
     let turn = agent.follow(mark, |_| Answer::Leave).await;
     assert_eq!(turn.text(), "one");
     assert_eq!(site.client.agent(&other).await["status"], "idle");
+}
+
+#[tokio::test]
+async fn a_client_that_has_said_all_still_gets_its_answers() {
+    let site = Site::start(ScriptedModel::silent()).await;
+    let (socket, cwd) = (site.daemon.socket(), site.home.work().to_owned());
+    let heard = tokio::task::spawn_blocking(move || {
+        let mut stream = UnixStream::connect(socket).unwrap();
+        let wish = json!({ "type": "agent.create", "id": "last", "cwd": cwd });
+        stream.write_all(wish.to_string().as_bytes()).unwrap();
+        stream.shutdown(Shutdown::Write).unwrap();
+        std::io::read_to_string(stream).unwrap()
+    });
+    let heard = heard.await.unwrap();
+    assert!(
+        heard.contains("\"id\":\"last\",\"command\":\"agent.create\",\"success\":true"),
+        "{heard}"
+    );
 }

@@ -195,3 +195,43 @@ async fn the_largest_prompt_that_is_taken_harms_no_agent() {
     let again = site.client.attach(&agent.id).await;
     assert_eq!(again.sync["runtime_epoch"], 0);
 }
+
+#[tokio::test]
+async fn one_that_is_killed_before_it_has_greeted_broke_no_rule() {
+    let site = Site::start(ScriptedModel::silent()).await;
+    let id = site.create().await;
+    for _ in 0..10 {
+        site.client
+            .ok("agent.kill", json!({ "agent_id": id }))
+            .await;
+        site.client
+            .send(json!({ "type": "agent.attach", "agent_id": id }))
+            .await;
+        site.client
+            .ok("agent.terminate", json!({ "agent_id": id }))
+            .await;
+        site.client
+            .ok("agent.kill", json!({ "agent_id": id }))
+            .await;
+    }
+    let log = site.daemon.stderr();
+    assert!(!log.contains("violation"), "{log}");
+}
+
+#[tokio::test]
+async fn one_that_is_killed_while_it_starts_is_not_started_again_by_those_who_waited() {
+    let site = Site::start(ScriptedModel::start(["back"])).await;
+    let id = site.create().await;
+    let this = json!({ "agent_id": id });
+    site.client.ok("agent.kill", this.clone()).await;
+    let waiting = site.daemon.connect().await;
+    let attach = json!({ "type": "agent.attach", "agent_id": id, "id": "waits" });
+    waiting.send(attach).await;
+    waiting.ok("agent.kill", this).await;
+    let answers = |m: &Value| m["id"] == "waits";
+    let answer = waiting.wait_for(Mark::START, "an answer", answers).await;
+    assert_eq!(answer["error"]["code"], "CONFLICT", "{answer}");
+    assert_eq!(site.client.agent(&id).await["runtime_state"], "stopped");
+    let again = waiting.attach(&id).await;
+    assert_eq!(again.turn("go").await.text(), "back");
+}

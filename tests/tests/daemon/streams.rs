@@ -1,7 +1,12 @@
 //! What attached clients see, and when.
 
+use std::process::Stdio;
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use shard_testkit::{Answer, Gate, ScriptedModel, reply, text, tool};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::Command;
 
 use crate::{Site, halves, lines, of, transcript};
 
@@ -169,4 +174,23 @@ async fn everybody_hears_what_agents_are_at_and_nothing_of_what_they_say() {
             "{text}"
         );
     }
+}
+
+#[tokio::test]
+async fn a_log_that_nobody_reads_any_more_ends_though_nothing_comes() {
+    let site = Site::start(ScriptedModel::start([reply![text("one")]])).await;
+    let agent = site.agent().await;
+    agent.turn("go").await;
+    let mut log = Command::new(site.home.binary())
+        .args(["log", "-f", &agent.id])
+        .envs(site.home.env())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(log.stdout.take().unwrap()).lines();
+    assert_eq!(lines.next_line().await.unwrap().unwrap(), "you:");
+    drop(lines);
+    let ended = tokio::time::timeout(Duration::from_secs(10), log.wait()).await;
+    assert!(ended.unwrap().unwrap().success());
 }

@@ -156,3 +156,38 @@ async fn from_a_session_of_its_own() {
 async fn from_an_orphan() {
     check("orphan").await;
 }
+
+/// Opens connections until none more is taken, and keeps them.
+const CROWD: &str = r"
+import select, socket
+path, kept = open('socket').read(), []
+for _ in range(1500):
+    peer = socket.socket(socket.AF_UNIX)
+    peer.setblocking(False)
+    try:
+        peer.connect(path)
+    except BlockingIOError:
+        break
+    kept.append(peer)
+open('crowd', 'w').close()
+select.select([], [], [])
+";
+
+#[tokio::test]
+async fn a_crowd_of_connections_does_not_shut_the_owner_out() {
+    let rules = json!([{ "action": "allow", "tool": "bash" }]);
+    let site = Site::with(ScriptedModel::silent(), |home| home.rules(rules), &[]).await;
+    let agent = site.agent().await;
+    site.home.write("crowd.py", CROWD);
+    let socket = site.daemon.socket();
+    site.home.write("socket", socket.to_str().unwrap());
+    let command = "ulimit -n 2000; python3 crowd.py & until [ -e crowd ]; do sleep 0.02; done";
+    site.model.add(reply![tool(
+        "bash",
+        json!({ "command": command, "timeout": 20 })
+    )]);
+    site.model.add(reply![text("done")]);
+    agent.turn("crowd").await;
+    let owner = site.daemon.connect().await;
+    assert_eq!(owner.agents().await.len(), 1);
+}

@@ -6,6 +6,10 @@ export function readDraft(agentId: string): string {
 }
 
 export function keepDraft(agentId: string, text: string): void {
-  if (text) localStorage.setItem(PREFIX + agentId, text);
-  else localStorage.removeItem(PREFIX + agentId);
+  try {
+    if (text) localStorage.setItem(PREFIX + agentId, text);
+    else localStorage.removeItem(PREFIX + agentId);
+  } catch {
+    // The storage is full, or the text is larger than all of it: it can still be sent.
+  }
 }

@@ -50,10 +50,10 @@ pub(crate) fn run(args: AgentArgs) -> Result<(), Failure> {
     }
     block_on(async move {
         let mut records = stdio::records()?;
-        let boot = match args.agent_id {
+        let boot = match &args.agent_id {
             Some(id) => {
-                introduce(&mut records, &id).await?;
-                supervised(&id, args.agent.trust_project, places, config)
+                introduce(&mut records, id).await?;
+                supervised(id, args.agent.trust_project, places, config)
             }
             None => Ok(args.agent.boot(places, config, Responder::Peer)),
         };
@@ -61,9 +61,11 @@ pub(crate) fn run(args: AgentArgs) -> Result<(), Failure> {
         match assemble(boot).await {
             Ok(booted) => serve(booted, records, outbox).await,
             Err(fatal) => {
-                // Whoever supervises reads this; a person reads the last line.
                 let failure = Failure::from(&fatal.message);
-                print(&ServerMessage::Agent(None, fatal.into()).to_json())?;
+                if args.agent_id.is_some() {
+                    // A supervisor goes by the code; whoever else started this reads stderr.
+                    print(&ServerMessage::Agent(None, fatal.into()).to_json())?;
+                }
                 Err(failure)
             }
         }

@@ -40,6 +40,7 @@ pub(crate) fn run(args: &LogArgs) -> Result<(), Failure> {
             Style::Text => Screen::joined()?,
             Style::Json => Screen::apart(style)?,
         };
+        screen.end_unread()?;
         let mut follower = Follower::new(screen.printer.clone(), style);
         follower.past(&messages);
         let outcome = follow(&mut client, &agent.agent_id, &mut follower, &screen).await;

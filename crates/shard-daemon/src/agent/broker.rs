@@ -229,6 +229,12 @@ impl Broker {
             return reply.send(Ok(serde_json::Value::Null));
         }
         self.killers.push(reply);
+        // What waits for a process came before this, and must not start the next one.
+        let error = refuse(
+            ErrorCode::Conflict,
+            "the agent was killed meanwhile; try again",
+        );
+        self.turn_away(&error);
         let how = if force { Stop::Now } else { Stop::Gently };
         self.process.end(how, Why::Wanted);
     }

@@ -22,7 +22,10 @@ use crate::daemon::Daemon;
 use crate::orchestrator;
 
 /// Commands of one connection that are carried out at the same time.
-const AT_ONCE: usize = 32;
+const AT_ONCE: u32 = 32;
+
+/// How long a client that says nothing more may wait for what it asked for.
+const LAST_ANSWERS: Duration = Duration::from_secs(30);
 
 /// How long the last messages of a connection may take to be taken.
 const LAST_MESSAGES: Duration = Duration::from_secs(2);
@@ -50,7 +53,7 @@ pub(crate) async fn serve<R: Records, W: Future<Output = ()>>(
         daemon,
         client,
         attached: HashSet::new(),
-        at_once: Arc::new(Semaphore::new(AT_ONCE)),
+        at_once: Arc::new(Semaphore::new(AT_ONCE as usize)),
     };
     let client = Arc::clone(&connection.client);
     let taken = async {
@@ -60,13 +63,22 @@ pub(crate) async fn serve<R: Records, W: Future<Output = ()>>(
             }
         }
     };
-    let mut written = false;
+    let (mut written, mut said_all) = (false, false);
     tokio::select! {
-        () = taken => {}
+        () = taken => said_all = true,
         () = client.outbox.closed() => {}
         () = &mut writing => written = true,
     }
+    let at_once = Arc::clone(&connection.at_once);
     connection.leave().await;
+    if said_all {
+        // It may have closed its side only, and still listen for the answers.
+        tokio::select! {
+            _ = tokio::time::timeout(LAST_ANSWERS, at_once.acquire_many(AT_ONCE)) => {}
+            () = client.outbox.closed() => {}
+            () = &mut writing => written = true,
+        }
+    }
     client.outbox.close();
     if !written && tokio::time::timeout(LAST_MESSAGES, writing).await.is_err() {
         client.outbox.give_up();

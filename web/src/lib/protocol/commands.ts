@@ -34,6 +34,16 @@ export class NoAnswer extends Error {
   }
 }
 
+/** The daemon would end the connection over it, and again after each attempt. */
+export class TooLarge extends Error {
+  constructor() {
+    super(
+      'This is more than fits into one message (16 MB). Send less at once, or save it as a file and say its path.'
+    );
+    this.name = 'TooLarge';
+  }
+}
+
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

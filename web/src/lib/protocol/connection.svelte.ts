@@ -9,6 +9,7 @@ import {
   CommandFailed,
   ConnectionLost,
   NoAnswer,
+  TooLarge,
   newKey,
   type CommandOf,
   type CommandType,
@@ -23,6 +24,8 @@ const ANSWER_WITHIN = 30_000;
 /** A daemon that accepts and then says nothing is as good as none. */
 const HELLO_WITHIN = 10_000;
 const PROBE_WITHIN = 5_000;
+/** In bytes; what is larger ends the connection. */
+const LARGEST_MESSAGE = 16 * 1024 * 1024;
 
 export type ConnectionState =
   | { kind: 'connecting' }
@@ -112,13 +115,15 @@ export class Connection {
     const socket = this.#socket;
     if (!this.isConnected || !socket) return Promise.reject(new ConnectionLost());
     const id = String(++this.#lastId);
+    const text = JSON.stringify({ ...command, id });
+    if (!fits(text)) return Promise.reject(new TooLarge());
     return new Promise<DataOf<T>>((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#pending.delete(id);
         reject(new NoAnswer(command.type, within / 1000));
       }, within);
       this.#pending.set(id, { resolve: (data) => resolve(data as DataOf<T>), reject, timer });
-      socket.send(JSON.stringify({ ...command, id }));
+      socket.send(text);
     });
   }
 
@@ -268,6 +273,12 @@ export class Connection {
     clearTimeout(this.#retry);
     this.#retry = setTimeout(() => this.connect(), wait);
   }
+}
+
+/** A code unit takes three bytes at most, so that only long texts need to be looked at. */
+function fits(text: string): boolean {
+  if (text.length > LARGEST_MESSAGE) return false;
+  return text.length * 3 <= LARGEST_MESSAGE || new TextEncoder().encode(text).length <= LARGEST_MESSAGE;
 }
 
 function parse(text: string): (Incoming | (Answer & { type: 'response' })) | undefined {

@@ -145,6 +145,22 @@ describe('a command that starts something', () => {
     expect(await made).toEqual({ agent_id: 'agent-1' });
   });
 
+  it('is not sent at all if it fits into no message, in bytes', async () => {
+    const { connection, sockets } = await connected();
+    for (const message of ['x'.repeat(17 * 2 ** 20), 'é'.repeat(9 * 2 ** 20)]) {
+      const sent = connection.start<'prompt'>({ type: 'prompt', agent_id: 'agent-1', message });
+      await expect(sent).rejects.toThrow('16 MB');
+    }
+    expect(sockets[0]!.sent).toEqual([]);
+    void connection.start<'prompt'>({
+      type: 'prompt',
+      agent_id: 'agent-1',
+      message: 'é'.repeat(7 * 2 ** 20)
+    });
+    await settled();
+    expect(sockets[0]!.sent).toHaveLength(1);
+  });
+
   it('gets ready anew before each attempt', async () => {
     const { connection, sockets } = await connected();
     const ready = vi.fn(() => Promise.resolve());

@@ -39,3 +39,14 @@ it('gives finished parts unchanged while the last one grows', () => {
 it('leaves escape codes out', () => {
   expect(html('a\x1b[31mb')).toContain('ab');
 });
+
+it('lets a reference lead where this text says, also when it says so last', () => {
+  const [open] = renderBlocks('See [the docs][1].\n\n');
+  expect(open).not.toContain('<a');
+  expect(html('See [the docs][1].\n\n[1]: https://one.test/')).toContain('href="https://one.test/"');
+  expect(html('See [the docs][1].\n\n[1]: https://two.test/')).toContain('href="https://two.test/"');
+});
+
+it('shows as text what is nested too deeply to be understood', () => {
+  expect(html(`${'> '.repeat(20_000)}deep <b>`)).toContain('deep &lt;b&gt;');
+});

@@ -59,15 +59,28 @@ const cache = new Map<string, string>();
 
 /** The HTML of each top-level part, so that parts that did not change stay as they are on the page. */
 export function renderBlocks(text: string): string[] {
-  const tokens = marked.lexer(plain(text)).filter((token) => token.type !== 'space' && token.type !== 'def');
-  return tokens.map(render);
+  const bare = plain(text);
+  try {
+    return blocks(bare);
+  } catch {
+    // Nested deeper than the parser can go.
+    return [`<pre><code>${escape(bare)}</code></pre>`];
+  }
 }
 
-function render(token: Token): string {
-  const known = cache.get(token.raw);
+function blocks(text: string): string[] {
+  const tokens = marked.lexer(text);
+  const shown = tokens.filter((token) => token.type !== 'space' && token.type !== 'def');
+  // Where `[text][name]` leads is said elsewhere in the text, perhaps later in the stream.
+  const links = Object.keys(tokens.links).length > 0 ? JSON.stringify(tokens.links) : '';
+  return shown.map((token) => render(token, token.raw + links));
+}
+
+function render(token: Token, key: string): string {
+  const known = cache.get(key);
   if (known !== undefined) return known;
   const html = purify.sanitize(marked.parser([token]), ALLOWED);
   if (cache.size >= KEPT) cache.delete(cache.keys().next().value!);
-  cache.set(token.raw, html);
+  cache.set(key, html);
   return html;
 }

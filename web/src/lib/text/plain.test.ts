@@ -24,3 +24,20 @@ it('keeps head and tail of what is long', () => {
   expect([head, hidden, tail]).toEqual(['0\n1', 95, '97\n98\n99']);
   expect(headAndTail('a\nb').hidden).toBe(0);
 });
+
+it('keeps what is left of each line after its carriage returns', () => {
+  expect(plain('10%\r20%\rdone\nnext\r\n\r\nab\rc\r')).toBe('done\nnext\n\nc');
+});
+
+it('takes long lines and unfinished codes in one go', () => {
+  const begun = performance.now();
+  for (const text of [
+    'y'.repeat(1e6),
+    '\x1b[' + '!'.repeat(1e6),
+    '\x1b[' + '0;'.repeat(5e5),
+    '\r'.repeat(1e6)
+  ]) {
+    plain(text);
+  }
+  expect(performance.now() - begun).toBeLessThan(2000);
+});

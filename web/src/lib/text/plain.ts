@@ -2,7 +2,7 @@
 
 // CSI and OSC sequences, then any other escape of two characters.
 const ESCAPES =
-  /\x1b\[[0-9;?<=>!]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[PX^_][^\x1b]*(?:\x1b\\)?|\x1b./g;
+  /\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[PX^_][^\x1b]*(?:\x1b\\)?|\x1b./g;
 const CONTROLS = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f]/g;
 
 /** What turns the direction of text around, and so can make it read as something else. */
@@ -19,13 +19,15 @@ export function visible(text: string): string {
 
 /** Plain lines of text: colours go, a carriage return shows what would be left of its line. */
 export function plain(text: string): string {
-  return text
-    .replace(ESCAPES, '')
-    .replace(/\r\n/g, '\n')
-    .replace(/[^\n]*\r(?=[^\n])/g, '')
-    .replace(/\r/g, '')
-    .replace(CONTROLS, '')
-    .replace(TURNS, '');
+  const bare = text.replace(ESCAPES, '').replace(/\r\n/g, '\n');
+  return overwritten(bare).replace(/\r/g, '').replace(CONTROLS, '').replace(TURNS, '');
+}
+
+/** What is left of each line after its carriage returns, except one at its end. */
+function overwritten(text: string): string {
+  if (!text.includes('\r')) return text;
+  const lines = text.split('\n');
+  return lines.map((line) => line.slice(line.lastIndexOf('\r', line.length - 2) + 1)).join('\n');
 }
 
 export function lastLine(text: string): string {

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 use shard_transports::{Outbox, stdio};
 
 use super::printer::{Printer, Style};
@@ -35,6 +37,19 @@ impl Screen {
     fn of(style: Style, out: Arc<Outbox>, err: Arc<Outbox>) -> Self {
         let printer = Arc::new(Printer::new(style, Arc::clone(&out), Arc::clone(&err)));
         Self { out, err, printer }
+    }
+
+    /// Takes nothing more once nobody reads stdout, which else shows only when something is
+    /// written. A thread of its own waits for that, as long as the program runs.
+    pub(in crate::commands) fn end_unread(&self) -> std::io::Result<()> {
+        let out = Arc::clone(&self.out);
+        let wait = move || {
+            let stdout = std::io::stdout();
+            let mut watched = [PollFd::new(&stdout, PollFlags::empty())];
+            while poll(&mut watched, None) == Err(Errno::INTR) {}
+            out.give_up();
+        };
+        std::thread::Builder::new().spawn(wait).map(drop)
     }
 
     /// Ends the last line, and waits for slow readers as long as is fair.

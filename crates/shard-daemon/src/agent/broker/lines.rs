@@ -44,6 +44,10 @@ impl Broker {
                 _ => return Err(Violation("something before it said that it is ready")),
             },
             Process::Running { .. } => return self.on_live_line(line),
+            // It was ended before it had greeted.
+            Process::Ending {
+                why: Why::Wanted, ..
+            } if matches!(line.what, What::Hello) => {}
             // What it still says counts for those who watch, but for nothing else.
             Process::Ending {
                 why: Why::Wanted, ..
