@@ -1,5 +1,8 @@
 //! A mode is a bundle of policy, never a branch in the loop.
 
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
 use shard_types::Message;
 
 use crate::{CallFacts, Tool};
@@ -11,11 +14,42 @@ pub enum Vote {
     Abstain,
     /// It may run unless a rule says otherwise.
     Allow,
+    /// A person is asked, whatever allows it, each time.
+    Ask {
+        /// What the person is told.
+        reason: String,
+    },
     /// It must not run in this mode.
     Veto {
         /// What the model is told.
         reason: String,
     },
+}
+
+/// Something that a mode keeps of a turn. It becomes a checkpoint of the session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Artifact {
+    /// Its sort: the checkpoint's `artifactKind`. Those that a session uses itself are taken.
+    pub kind: String,
+    /// What is kept.
+    pub details: Map<String, Value>,
+}
+
+/// What the modes of a session have kept: the latest artifact of each kind.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Artifacts(BTreeMap<String, Map<String, Value>>);
+
+impl Artifacts {
+    /// Takes up an artifact, in the place of an earlier one of its kind.
+    pub fn keep(&mut self, artifact: Artifact) {
+        self.0.insert(artifact.kind, artifact.details);
+    }
+
+    /// The latest of this kind.
+    #[must_use]
+    pub fn latest(&self, kind: &str) -> Option<&Map<String, Value>> {
+        self.0.get(kind)
+    }
 }
 
 /// A way of working.
@@ -32,8 +66,10 @@ pub trait Mode: Send + Sync {
         true
     }
 
-    /// What it adds to the system prompt.
-    fn prompt_section(&self) -> Option<String> {
+    /// What it adds to the system prompt, given what modes have kept in this session. It depends on
+    /// nothing else, so that a provider's cache of the prompt holds.
+    fn prompt_section(&self, kept: &Artifacts) -> Option<String> {
+        let _ = kept;
         None
     }
 
@@ -43,9 +79,9 @@ pub trait Mode: Send + Sync {
         Vote::Abstain
     }
 
-    /// Looks at the last message of a turn; the object that it returns is kept
-    /// as a checkpoint. It names its sort in `artifactKind`.
-    fn on_turn_end(&self, message: &Message) -> Option<serde_json::Value> {
+    /// Looks at the last message of a turn that ended well, and says what is to be kept of it. It
+    /// is the mode that the message was written in.
+    fn on_turn_end(&self, message: &Message) -> Option<Artifact> {
         let _ = message;
         None
     }

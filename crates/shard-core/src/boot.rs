@@ -12,7 +12,7 @@ use shard_contracts::{Extension, Mode, Provider, Tool};
 use shard_session::{Header, Loaded, SessionError, SessionFile};
 use shard_types::{Checkpoint, EntryBody, ErrorCode, HeadlessPolicy, SessionId, time};
 
-use crate::agent::{AgentHandle, AgentSession, Channel, Responder, SessionUi, Settings};
+use crate::agent::{AgentHandle, AgentSession, Channel, Effort, Responder, SessionUi, Settings};
 use crate::bundled;
 use crate::bus::Bus;
 use crate::catalog::{Catalog, CatalogError, Selection};
@@ -207,7 +207,8 @@ impl Boot {
             output_dir,
             cwd: cwd.clone(),
         };
-        let chosen = self.note_choices(found.loaded.as_ref(), &model, &mut diagnostics);
+        let mode = &*settings.mode;
+        let chosen = self.note_choices(found.loaded.as_ref(), &model, mode, &mut diagnostics);
         let (mut file, loaded) = found.open(&cwd)?;
         for checkpoint in chosen {
             file.append(EntryBody::Checkpoint(checkpoint))?;
@@ -224,16 +225,22 @@ impl Boot {
         })
     }
 
-    /// What was asked for now is what the session goes on with: the rows that say so. A model that
-    /// the session used and that is gone is told.
+    /// What was asked for now is what the session goes on with: the rows that say so. A model, an
+    /// effort or a mode that the session used and that is gone is told.
     fn note_choices(
         &self,
         loaded: Option<&Loaded>,
-        model: &Selection,
+        selection: &Selection,
+        mode: &dyn Mode,
         told: &mut Vec<String>,
     ) -> Vec<Checkpoint> {
-        let (recorded, model) = (Recorded::of(loaded), model.id());
+        let (recorded, model) = (Recorded::of(loaded), selection.id());
         let mut rows = Vec::new();
+        if let Some(lost) = recorded.effort.lacked_by(&selection.spec) {
+            told.push(format!(
+                "the session last used the reasoning level {lost}, which {model} does not have; its default is used"
+            ));
+        }
         match (&self.model, recorded.model) {
             (None, Some(lost)) if lost != model => told.push(format!(
                 "the session last used {lost}, which is not there; {model} is used"
@@ -243,11 +250,18 @@ impl Boot {
             }
             _ => {}
         }
-        let mode = self.mode.clone();
-        rows.extend(
-            mode.filter(|mode| recorded.mode.as_ref() != Some(mode))
-                .map(|mode| Checkpoint::ModeChanged { mode }),
-        );
+        match (&self.mode, recorded.mode) {
+            (None, Some(lost)) if lost != mode.name() => told.push(format!(
+                "the session was last in the mode {lost}, which is not there; it goes on in {}",
+                mode.name()
+            )),
+            (Some(asked), last) if last.as_ref() != Some(asked) => {
+                rows.push(Checkpoint::ModeChanged {
+                    mode: asked.clone(),
+                });
+            }
+            _ => {}
+        }
         rows
     }
 
@@ -448,6 +462,7 @@ fn canonical(folder: &Path) -> Result<PathBuf, BootError> {
 struct Recorded {
     model: Option<String>,
     mode: Option<String>,
+    effort: Effort,
 }
 
 impl Recorded {
@@ -460,6 +475,9 @@ impl Recorded {
                 }
                 EntryBody::Checkpoint(Checkpoint::ModeChanged { mode }) => {
                     recorded.mode = Some(mode.clone());
+                }
+                EntryBody::Checkpoint(Checkpoint::ReasoningLevelChanged { effort, .. }) => {
+                    recorded.effort = Effort::named(effort);
                 }
                 _ => {}
             }

@@ -6,7 +6,7 @@ use shard_contracts::{
     BoxFuture, Disposer, Extension, ExtensionApi, ExtensionError, PermissionGate, Provider, Tool,
 };
 
-use crate::modes::Build;
+use crate::modes;
 
 type Installed<'a> = BoxFuture<'a, Result<Option<Disposer>, ExtensionError>>;
 
@@ -30,7 +30,7 @@ impl Extension for Tools {
     }
 }
 
-/// The built-in modes.
+/// The built-in modes. The first is the default.
 pub(crate) struct Modes;
 
 impl Extension for Modes {
@@ -39,7 +39,9 @@ impl Extension for Modes {
     }
 
     fn install<'a>(&'a self, api: &'a mut dyn ExtensionApi) -> Installed<'a> {
-        api.register_mode(Arc::new(Build));
+        modes::builtin()
+            .into_iter()
+            .for_each(|mode| api.register_mode(mode));
         installed()
     }
 }

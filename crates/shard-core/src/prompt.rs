@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use shard_contracts::Mode;
+use shard_contracts::{Artifacts, Mode};
 
 use crate::agent::Settings;
 
@@ -18,16 +18,16 @@ the same; say what you wanted and ask.
 - Commands run without a terminal and with empty input. Pass flags that make programs run without questions.
 - Answer briefly and plainly. Name files as paths relative to the working directory.";
 
-/// Writes the system prompt. It changes only when the settings or the mode do, so that a
-/// provider's prompt cache holds.
-pub(crate) fn system(settings: &Settings, mode: &dyn Mode) -> String {
+/// Writes the system prompt. It changes only when the settings, the mode or what modes have kept
+/// do, so that a provider's prompt cache holds.
+pub(crate) fn system(settings: &Settings, mode: &dyn Mode, kept: &Artifacts) -> String {
     let mut text = format!(
         "{WHO}\n\n{HOW}\n\nWorking directory: {}\n",
         settings.cwd.display()
     );
     _ = writeln!(text, "Operating system: {}", std::env::consts::OS);
     _ = writeln!(text, "Mode: {}. {}", mode.name(), mode.description());
-    if let Some(section) = mode.prompt_section() {
+    if let Some(section) = mode.prompt_section(kept) {
         _ = write!(text, "\n{section}\n");
     }
     text.push_str(&settings.context);

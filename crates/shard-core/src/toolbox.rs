@@ -46,10 +46,12 @@ impl Toolbox {
         let found = self.offered(mode).find(|entry| entry.tool.name() == name);
         found.ok_or_else(|| {
             let known: Vec<_> = self.offered(mode).map(|entry| entry.tool.name()).collect();
-            format!(
-                "there is no tool {name:?}; use one of: {}",
-                known.join(", ")
-            )
+            let what = if self.entries.iter().any(|entry| entry.tool.name() == name) {
+                format!("the mode {} does not have the tool {name:?}", mode.name())
+            } else {
+                format!("there is no tool {name:?}")
+            };
+            format!("{what}; use one of: {}", known.join(", "))
         })
     }
 

@@ -187,6 +187,13 @@ pub enum Checkpoint {
         /// The mode's name.
         mode: String,
     },
+    /// The session works with another reasoning effort from here on, as far as its model has it.
+    ReasoningLevelChanged {
+        /// `provider/model`: the model that it was picked for.
+        model: String,
+        /// The effort.
+        effort: String,
+    },
     /// Something that a mode keeps of a turn, or a kind that this build does not know; whole,
     /// with its `artifactKind`.
     #[serde(untagged)]
@@ -209,7 +216,7 @@ struct Row<'a> {
 
 impl Checkpoint {
     /// The kinds that are more than kept.
-    const KINDS: [&str; 7] = [
+    const KINDS: [&str; 8] = [
         "session",
         "fork",
         "prompt_accepted",
@@ -217,7 +224,18 @@ impl Checkpoint {
         "tool_started",
         "model_changed",
         "mode_changed",
+        "reasoning_level_changed",
     ];
+
+    /// Something of another kind, such as a mode keeps of a turn; none if the kind is taken.
+    #[must_use]
+    pub fn other(kind: &str, mut details: Map<String, Value>) -> Option<Self> {
+        if Self::KINDS.contains(&kind) {
+            return None;
+        }
+        details.insert("artifactKind".to_owned(), kind.into());
+        Some(Self::Other(details))
+    }
 
     /// A known kind with details that do not fit is damage, and must not pass for an unknown one.
     fn from_json(details: &str) -> serde_json::Result<Self> {
@@ -309,6 +327,20 @@ mod tests {
         check(
             r#"{"id":"msg-5","parentId":"msg-4","timestamp":5,"type":"checkpoint","details":{"artifactKind":"prompt_accepted","messageId":"msg-6","kind":"prompt","message":"hi","requestKey":"k"}}"#,
         );
+        check(
+            r#"{"id":"msg-7","parentId":"msg-5","timestamp":6,"type":"checkpoint","details":{"artifactKind":"reasoning_level_changed","model":"p/m","effort":"high"}}"#,
+        );
+    }
+
+    #[test]
+    fn a_kind_that_is_taken_makes_no_other_checkpoint() {
+        let details = Map::from_iter([("text".to_owned(), "1. look".into())]);
+        let other = Checkpoint::other("plan", details.clone()).unwrap();
+        let json = serde_json::to_value(&other).unwrap();
+        let want = serde_json::json!({"artifactKind": "plan", "text": "1. look"});
+        assert_eq!(json, want);
+        assert_eq!(Checkpoint::from_json(&json.to_string()).unwrap(), other);
+        assert_eq!(Checkpoint::other("tool_started", details), None);
     }
 
     #[test]

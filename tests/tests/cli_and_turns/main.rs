@@ -5,6 +5,7 @@
 
 mod asks;
 mod models;
+mod modes;
 mod provider_failures;
 mod shard_run;
 mod steering;

@@ -4,15 +4,20 @@ use serde::Serialize;
 use serde_json::Value;
 use shard_protocol::{
     Aborted, Accepted as AcceptedData, AgentCommand, Answered, ErrorBody, ModeDescriptor, ModeSet,
-    ModelSet, Models, Modes, PermissionResponse, Prompt, RequestKey, SessionOp, SessionOpKind,
-    SetMode, SetModel, Steer, StreamingBehavior, UiResponse,
+    ModelSet, Models, Modes, PermissionResponse, Prompt, ReasoningLevelSet, ReasoningLevels,
+    RequestKey, SessionOp, SessionOpKind, SetMode, SetModel, SetReasoningLevel, Steer,
+    StreamingBehavior, UiResponse,
 };
 use shard_types::event::{
-    Effective, ModeChanged, ModelChanged, PermissionResolved, QueuedKind, QueuedPrompt, UiResolved,
+    Effective, ModeChanged, ModelChanged, PermissionResolved, QueuedKind, QueuedPrompt,
+    ReasoningLevelChanged, UiResolved,
 };
-use shard_types::{Checkpoint, ChoiceIntent, EntryId, ErrorCode, Image, PermissionDecision};
+use shard_types::{
+    Checkpoint, ChoiceIntent, EntryId, ErrorCode, Image, PermissionDecision, ReasoningLevel,
+};
 
 use super::asks::PendingKind;
+use super::effort::{self, Effort};
 use super::handle::{Answer, AnsweredBy, Reply, Wish};
 use super::queue::{Accepted, KeyUse};
 use super::session::AgentSession;
@@ -53,15 +58,8 @@ impl AgentSession {
             AgentCommand::ListModes(_) => self.list_modes(),
             AgentCommand::ListModels(_) => return self.list_models(reply),
             AgentCommand::SetModel(wish) => return self.set_model(wish, reply),
-            AgentCommand::ListReasoningLevels(_) | AgentCommand::SetReasoningLevel(_) => {
-                Err(refuse(
-                    ErrorCode::NotFound,
-                    format!(
-                        "the model {} offers no choice of reasoning levels",
-                        self.model.id()
-                    ),
-                ))
-            }
+            AgentCommand::ListReasoningLevels(_) => self.list_reasoning_levels(),
+            AgentCommand::SetReasoningLevel(wish) => self.set_reasoning_level(&wish),
             AgentCommand::SessionOp(op) => self.session_op(&op),
             AgentCommand::PermissionResponse(response) => self.answer_permission(response),
             AgentCommand::UiResponse(response) => self.answer_dialog(response),
@@ -321,19 +319,98 @@ impl AgentSession {
             self.store
                 .checkpoint(changed)
                 .map_err(|error| refuse(error.code(), error.to_string()))?;
+            let effort = self.effort.of(&self.model.spec).to_owned();
             self.model = model;
             self.publish(ModelChanged {
                 previous: previous.clone(),
                 active: active.clone(),
                 effective: Effective::NextProviderCall,
-                capabilities: Some(super::session::capabilities()),
+                capabilities: Some(self.abilities()),
             });
+            self.reasoning_level_changed(effort);
         }
         data(ModelSet {
             previous,
             active,
             effective: Effective::NextProviderCall,
         })
+    }
+
+    /// The levels of the active model.
+    fn levels(&self) -> Result<Vec<ReasoningLevel>, ErrorBody> {
+        if effort::has_levels(&self.model.spec) {
+            return Ok(effort::levels(&self.model.spec));
+        }
+        let message = format!(
+            "the model {} offers no choice of reasoning levels",
+            self.model.id()
+        );
+        Err(refuse(ErrorCode::NotFound, message))
+    }
+
+    fn list_reasoning_levels(&self) -> Outcome {
+        data(ReasoningLevels {
+            model: self.model.descriptor(),
+            levels: self.levels()?,
+            active: self.effort.of(&self.model.spec).to_owned(),
+            effective: Effective::NextProviderCall,
+        })
+    }
+
+    fn set_reasoning_level(&mut self, wish: &SetReasoningLevel) -> Outcome {
+        let model = self.model.id();
+        if wish.model != model {
+            let message = format!(
+                "the active model is {model} by now, not {}; list its levels and pick again",
+                wish.model
+            );
+            return Err(refuse(ErrorCode::Conflict, message));
+        }
+        let levels = self.levels()?;
+        if !levels.iter().any(|level| level.id == wish.effort) {
+            let known: Vec<_> = levels.iter().map(|level| level.id.as_str()).collect();
+            let message = format!(
+                "the model {model} has no reasoning level {:?}; there are: {}",
+                wish.effort,
+                known.join(", ")
+            );
+            return Err(refuse(ErrorCode::NotFound, message));
+        }
+        self.leave_error();
+        let previous = self.effort.of(&self.model.spec).to_owned();
+        let effort = Effort::named(&wish.effort);
+        // Also where nothing changes for this model: it may have had its default because it lacks
+        // what was asked for until now.
+        if self.effort != effort {
+            let changed = Checkpoint::ReasoningLevelChanged {
+                model,
+                effort: wish.effort.clone(),
+            };
+            self.store
+                .checkpoint(changed)
+                .map_err(|error| refuse(error.code(), error.to_string()))?;
+            self.effort = effort;
+            self.reasoning_level_changed(previous.clone());
+        }
+        data(ReasoningLevelSet {
+            model: self.model.descriptor(),
+            previous,
+            active: wish.effort.clone(),
+            effective: Effective::NextProviderCall,
+        })
+    }
+
+    /// Says which level is active, if it is another one than before.
+    fn reasoning_level_changed(&self, previous: String) {
+        let active = self.effort.of(&self.model.spec);
+        if previous != active {
+            self.publish(ReasoningLevelChanged {
+                model: self.model.descriptor(),
+                previous,
+                active: active.to_owned(),
+                effective: Effective::NextProviderCall,
+            });
+        }
     }
 
     fn session_op(&self, wish: &SessionOp) -> Outcome {

@@ -12,6 +12,7 @@
 //! | `turns` | what a turn asks of its session |
 //! | `conversation` | the entries, and what they amount to |
 //! | `draft` | the message that is being streamed |
+//! | `effort` | which reasoning effort a model is asked for |
 //! | `queue` | prompts that wait, request keys |
 //! | `asks` | questions that are open |
 //! | `store` | the session file, and when it is synced |
@@ -20,6 +21,7 @@ mod asks;
 mod commands;
 mod conversation;
 mod draft;
+mod effort;
 mod handle;
 mod queue;
 mod session;
@@ -28,6 +30,7 @@ mod store;
 mod turns;
 
 pub(crate) use draft::{Call, Finished};
+pub(crate) use effort::Effort;
 pub use handle::{AgentHandle, Reply, SessionUi};
 pub(crate) use handle::{Answer, AnsweredBy, Plan, StartedCall, TurnRequest};
 pub use session::{AgentSession, Channel};

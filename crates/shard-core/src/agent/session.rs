@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use shard_contracts::{EventBus, Mode};
+use serde_json::{Map, Value};
+use shard_contracts::{Artifact, Artifacts, EventBus, Mode};
 use shard_protocol::PROTOCOL_VERSION;
 use shard_session::{Damage, Loaded, SessionFile};
 use shard_types::event::{
@@ -21,6 +22,7 @@ use super::asks::Asks;
 use super::commands::Outcome;
 use super::conversation::Conversation;
 use super::draft::Draft;
+use super::effort::{self, Effort};
 use super::handle::{AgentHandle, Inbox, Reply, Wish, channel};
 use super::queue::{Accepted, Queue};
 use super::settings::Settings;
@@ -30,7 +32,7 @@ use crate::catalog::Selection;
 use crate::toolbox::Toolbox;
 use crate::turn::{self, TurnLink, TurnSettings};
 
-/// What this agent can do, as `hello` and `sync` say it.
+/// What every agent can do, as `hello` and `sync` say it.
 const CAPABILITIES: [&str; 6] = [
     "streaming-deltas",
     "mode-catalog",
@@ -39,6 +41,9 @@ const CAPABILITIES: [&str; 6] = [
     "model-switch",
     "ui:select",
 ];
+
+/// What it can do besides with a model that has reasoning levels.
+const REASONING: [&str; 2] = ["reasoning-catalog", "reasoning-switch"];
 
 /// How long a turn may take to wind up after an abort before it is cut off.
 const WIND_UP: std::time::Duration = std::time::Duration::from_millis(900);
@@ -60,6 +65,8 @@ pub(super) struct RunningTurn {
     pub(super) draft: Option<Draft>,
     /// The model of the provider call that runs.
     pub(super) selection: Option<Selection>,
+    /// The mode of the last provider call.
+    pub(super) mode: Arc<dyn Mode>,
 }
 
 impl RunningTurn {
@@ -90,7 +97,11 @@ pub struct AgentSession {
     pub(super) queue: Queue,
     pub(super) asks: Asks,
     pub(super) mode: Arc<dyn Mode>,
+    /// What modes have kept in this session.
+    pub(super) kept: Artifacts,
     pub(super) model: Selection,
+    /// The reasoning effort that was asked for. A model that does not have it uses its default.
+    pub(super) effort: Effort,
     /// How many wishes for another model there were: only the latest counts.
     pub(super) model_wishes: u64,
     status: AgentStatus,
@@ -133,7 +144,9 @@ impl AgentSession {
         let mut session = Self {
             model: settings.model.clone(),
             model_wishes: 0,
+            effort: Effort::default(),
             mode: Arc::clone(&settings.mode),
+            kept: Artifacts::default(),
             toolbox: Arc::new(Toolbox::new(&settings.capabilities.tools)),
             settings: Arc::new(settings),
             bus,
@@ -184,6 +197,10 @@ impl AgentSession {
                 EntryBody::Checkpoint(Checkpoint::PromptsCleared { message_ids }) => {
                     message_ids.iter().for_each(|id| self.queue.forget(id));
                 }
+                EntryBody::Checkpoint(Checkpoint::ReasoningLevelChanged { effort, .. }) => {
+                    self.effort = Effort::named(effort);
+                }
+                EntryBody::Checkpoint(Checkpoint::Other(details)) => self.take_up(details),
                 EntryBody::Message(_) => self.queue.forget(&entry.id),
                 _ => {}
             }
@@ -194,7 +211,7 @@ impl AgentSession {
     /// Runs the session until it is closed or every handle is gone. Publishes `hello` and `sync`
     /// first.
     pub async fn run(mut self) {
-        self.bus.publish(&Self::hello().into());
+        self.bus.publish(&self.hello().into());
         let recorded = self.record_interrupted("the agent ended");
         self.publish_sync();
         if let Err(error) = recorded {
@@ -216,12 +233,20 @@ impl AgentSession {
         self.wind_down().await;
     }
 
-    fn hello() -> Hello {
+    fn hello(&self) -> Hello {
         Hello {
             protocol_version: PROTOCOL_VERSION.to_owned(),
             server_version: env!("CARGO_PKG_VERSION").to_owned(),
-            capabilities: capabilities(),
+            capabilities: self.abilities(),
         }
+    }
+
+    /// What this agent can do with the model that is active.
+    pub(super) fn abilities(&self) -> Vec<String> {
+        let reasons = effort::has_levels(&self.model.spec);
+        let more = REASONING.iter().filter(|_| reasons);
+        let all = CAPABILITIES.iter().chain(more);
+        all.map(|&name| name.to_owned()).collect()
     }
 
     /// Waits for one thing and deals with it; false when the session is to end.
@@ -333,7 +358,7 @@ impl AgentSession {
         self.publish(Sync {
             status: self.status,
             mode: self.mode.name().to_owned(),
-            capabilities: Some(capabilities()),
+            capabilities: Some(self.abilities()),
             runtime_epoch: None,
             model: Some(self.model.descriptor()),
             usage: self.conversation.usage(),
@@ -371,6 +396,7 @@ impl AgentSession {
             failed: false,
             draft: None,
             selection: None,
+            mode: Arc::clone(&self.mode),
         });
         self.set_status(AgentStatus::Streaming);
         self.publish(TurnStart { turn_id: id });
@@ -437,15 +463,30 @@ impl AgentSession {
         }
     }
 
-    /// Keeps what the mode finds worth keeping of a finished turn.
-    fn keep_artifact(&mut self) {
+    /// Keeps what the mode of the turn's last call finds worth keeping of it.
+    fn keep_artifact(&mut self, mode: &dyn Mode) {
         let last = self.conversation.last_message();
-        let found = last.and_then(|message| self.mode.on_turn_end(&message));
-        let Some(serde_json::Value::Object(artifact)) = found else {
+        let Some(artifact) = last.and_then(|message| mode.on_turn_end(&message)) else {
             return;
         };
-        if let Err(error) = self.store.checkpoint(Checkpoint::Other(artifact)) {
-            self.complain(ErrorCode::InternalError, error.to_string());
+        let Artifact { kind, details } = &artifact;
+        let Some(checkpoint) = Checkpoint::other(kind, details.clone()) else {
+            let name = mode.name();
+            tracing::error!(mode = name, kind, "a mode may not keep this kind");
+            return;
+        };
+        match self.store.checkpoint(checkpoint) {
+            Ok(_) => self.kept.keep(artifact),
+            Err(error) => self.complain(ErrorCode::InternalError, error.to_string()),
+        }
+    }
+
+    /// Takes up what a mode kept earlier. What a later build keeps under a kind of its own is
+    /// taken up too, and nobody asks for it.
+    fn take_up(&mut self, checkpoint: &Map<String, Value>) {
+        let mut details = checkpoint.clone();
+        if let Some(Value::String(kind)) = details.remove("artifactKind") {
+            self.kept.keep(Artifact { kind, details });
         }
     }
 
@@ -476,7 +517,7 @@ impl AgentSession {
             None => TurnEndReason::Error,
         };
         if reason == TurnEndReason::Done {
-            self.keep_artifact();
+            self.keep_artifact(&*turn.mode);
         }
         self.store.sync_in_background();
         self.publish(TurnEnd {
@@ -499,10 +540,6 @@ impl AgentSession {
             self.start_next_turn();
         }
     }
-}
-
-pub(super) fn capabilities() -> Vec<String> {
-    CAPABILITIES.iter().map(|&name| name.to_owned()).collect()
 }
 
 /// Resolves when the turn's task has ended: with its reason, or with none if it was cut off or

@@ -108,6 +108,7 @@ impl AgentSession {
                 turn.rounds += 1;
                 turn.unread = false;
                 turn.selection = Some(self.model.clone());
+                turn.mode = Arc::clone(&self.mode);
             }
             _ => return Plan::Stop(TurnEndReason::Aborted),
         }
@@ -138,10 +139,10 @@ impl AgentSession {
     fn request(&self, messages: Vec<Message>) -> ProviderRequest {
         ProviderRequest {
             model: self.model.spec.clone(),
-            system: prompt::system(&self.settings, &*self.mode),
+            system: prompt::system(&self.settings, &*self.mode, &self.kept),
             messages,
             tools: self.toolbox.declarations(&*self.mode),
-            reasoning: None,
+            reasoning: self.effort.asked_of(&self.model.spec).map(str::to_owned),
         }
     }
 

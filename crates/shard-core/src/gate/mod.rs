@@ -5,7 +5,8 @@
 //! remembers answers, [`protected`] names what no answer covers for good.
 //!
 //! Invariants: every deny is looked at before anything that could allow. What cannot be judged is
-//! a question. A write to a protected path is a question whatever allows it.
+//! a question. A write to a protected path is a question whatever allows it, and so is what the
+//! mode wants asked.
 
 mod ask;
 mod globs;
@@ -93,10 +94,11 @@ impl Gate {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What allows a call that no deny, veto or protected path stops, or why it is asked.
+    /// What allows a call that no deny, mode or protected path stops, or why it is asked.
     fn permission(
         &self,
         call: &Call<'_>,
+        vote: &Vote,
         doubt: Option<&String>,
     ) -> Result<AllowedBy, Option<String>> {
         let facts = call.facts;
@@ -115,7 +117,7 @@ impl Gate {
             }
             Verdict::None => {}
         }
-        if facts.mode.vote(facts) == Vote::Allow {
+        if *vote == Vote::Allow {
             let mode = Some(facts.mode.name().to_owned());
             return Ok(allowed(AllowedByKind::Mode, None, mode));
         }
@@ -189,9 +191,9 @@ impl Gate {
     }
 
     fn question(&self, call: &Call<'_>, why: Option<String>, stop: Stop) -> Ask {
-        let protected = stop == Stop::Protected;
+        let always = matches!(stop, Stop::Protected | Stop::Mode);
         let covered = match stop {
-            Stop::Protected => false,
+            Stop::Protected | Stop::Mode => false,
             Stop::Doubt => self.ledger().has(call.facts),
             Stop::None => {
                 self.ledger().has(call.facts)
@@ -203,7 +205,7 @@ impl Gate {
         };
         let question = Question {
             why,
-            memorable: !protected && grants::can_remember(call.facts.input),
+            memorable: !always && grants::can_remember(call.facts.input),
             covered,
         };
         ask::ask(call, question)
@@ -219,6 +221,8 @@ enum Stop {
     Doubt,
     /// It writes a protected path.
     Protected,
+    /// The mode wants a person to look at it.
+    Mode,
 }
 
 fn allowed(kind: AllowedByKind, id: Option<String>, source: Option<String>) -> AllowedBy {
@@ -233,14 +237,18 @@ impl PermissionGate for Gate {
             Refusal::Perhaps(doubt) => Some(doubt),
             Refusal::None => None,
         };
-        if let Vote::Veto { reason } = facts.mode.vote(facts) {
+        let vote = facts.mode.vote(facts);
+        if let Vote::Veto { reason } = vote {
             return Decision::Deny { reason };
         }
         if self.writes_protected(&call) {
             let why = "Shard's own files and git's hooks and configuration can give permissions or run code, so writing them is always asked.";
             return Decision::Ask(self.question(&call, Some(why.to_owned()), Stop::Protected));
         }
-        match self.permission(&call, doubt.as_ref()) {
+        if let Vote::Ask { reason } = vote {
+            return Decision::Ask(self.question(&call, Some(reason), Stop::Mode));
+        }
+        match self.permission(&call, &vote, doubt.as_ref()) {
             Ok(by) => Decision::Allow { by },
             Err(why) => {
                 let stop = doubt.map_or(Stop::None, |_| Stop::Doubt);

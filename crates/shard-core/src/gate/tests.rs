@@ -672,6 +672,60 @@ fn a_question_shows_what_would_be_written() {
 }
 
 #[test]
+fn what_a_mode_wants_asked_is_asked_whatever_allows_it() {
+    let world = World::new();
+    let careful = Says(Vote::Ask {
+        reason: "look at it".to_owned(),
+    });
+    let gate = world.gate(json!([
+        { "action": "allow", "tool": "*" },
+        { "action": "deny", "tool": "bash", "command": "rm *", "reason": "no" },
+    ]));
+    world
+        .with(&bash("git diff"), &NEUTRAL, |facts| gate.grant(facts, None))
+        .unwrap();
+    let check = |sample: &Sample| world.with(sample, &careful, |facts| gate.check(facts));
+    for sample in [bash("git diff"), bash("ls"), write("a"), read("a")] {
+        let ask = asked(check(&sample));
+        assert!(!ask.covered, "no policy may answer for the person");
+        assert_eq!(
+            ask.options,
+            [PermissionDecision::Allow, PermissionDecision::Deny],
+            "an answer for good would not hold"
+        );
+        let why = ask
+            .details
+            .iter()
+            .any(|detail| detail.value == "look at it");
+        assert!(why, "{:?}", ask.details);
+    }
+    let no = Decision::Deny {
+        reason: "no".to_owned(),
+    };
+    assert_eq!(check(&bash("rm x")), no);
+}
+
+#[test]
+fn the_mode_that_plans_refuses_what_a_rule_and_a_grant_allow() {
+    let world = World::new();
+    let gate = world.gate(json!([{ "action": "allow", "tool": "*" }]));
+    for sample in [write("a"), bash("ls")] {
+        world
+            .with(&sample, &NEUTRAL, |facts| gate.grant(facts, None))
+            .unwrap();
+        let decision = world.with(&sample, &crate::modes::Plan, |facts| gate.check(facts));
+        let Decision::Deny { reason } = decision else {
+            panic!("{decision:?}");
+        };
+        assert!(reason.contains("the mode plan"), "{reason}");
+        let free = world.with(&sample, &crate::modes::Build, |facts| gate.check(facts));
+        assert!(matches!(free, Decision::Allow { .. }), "{free:?}");
+    }
+    let reads = world.with(&read("a"), &crate::modes::Plan, |facts| gate.check(facts));
+    assert!(matches!(reads, Decision::Allow { .. }), "{reads:?}");
+}
+
+#[test]
 fn the_order_of_the_steps() {
     let world = World::new();
     let veto = Says(Vote::Veto {

@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use shard_contracts::{BoxFuture, EventBus, EventSubscriber, Provider, Tool};
+use shard_contracts::{BoxFuture, EventBus, EventSubscriber, Mode, Provider, Tool};
 use shard_core::agent::{AgentHandle, AgentSession, Channel, Responder, Settings};
 use shard_core::bus::Bus;
 use shard_core::catalog::{Catalog, Selection};
 use shard_core::host::Snapshot;
+use shard_core::modes;
 use shard_protocol::{AgentCommand, ErrorBody};
 use shard_session::{Header, Loaded, SessionError, SessionFile};
 use shard_types::event::{AgentEvent, PendingRequest, PermissionRequest, Sync};
@@ -22,7 +23,7 @@ use tokio::task::JoinHandle;
 
 use crate::lines::line;
 use crate::provider::{Call, ScriptedProvider, assert_valid};
-use crate::tools::{Deed, FakeMode, FakeTool, Held, ScriptedGate};
+use crate::tools::{Deed, FakeTool, Held, ScriptedGate};
 
 /// Longest that anything may take, in virtual time: longer than every timeout of a session.
 const PATIENCE: Duration = Duration::from_secs(3600);
@@ -74,6 +75,10 @@ pub(crate) struct Setup {
     pub(crate) responder: Responder,
     pub(crate) policy: HeadlessPolicy,
     pub(crate) max_rounds: u32,
+    /// The first is the one to start in.
+    pub(crate) modes: Vec<Arc<dyn Mode>>,
+    /// The reasoning efforts of the models of the providers `one` and `two`.
+    pub(crate) efforts: [&'static [&'static str]; 2],
 }
 
 impl Default for Setup {
@@ -82,6 +87,8 @@ impl Default for Setup {
             responder: Responder::Peer,
             policy: HeadlessPolicy::Deny,
             max_rounds: 200,
+            modes: modes::builtin(),
+            efforts: [&[], &[]],
         }
     }
 }
@@ -156,9 +163,9 @@ impl Bench {
         let (held_sender, held) = mpsc::channel(64);
         let ran = Arc::new(Mutex::new(Vec::new()));
         let gate = Arc::new(ScriptedGate::default());
-        let capabilities = capabilities(&gate, &ran, &held_sender, &call_sender);
+        let capabilities = capabilities(&setup, &gate, &ran, &held_sender, &call_sender);
         let provider = Arc::clone(&capabilities.providers[0]);
-        let spec = model(false);
+        let spec = model(false, setup.efforts[0]);
         let settings = Settings {
             context: String::new(),
             cwd: folder.path().to_owned(),
@@ -371,8 +378,9 @@ impl Bench {
     }
 }
 
-/// Every fake tool, two modes, and two providers with a model each.
+/// Every fake tool, and two providers with a model each.
 fn capabilities(
+    setup: &Setup,
     gate: &Arc<ScriptedGate>,
     ran: &Arc<Mutex<Vec<String>>>,
     held: &mpsc::Sender<Held>,
@@ -397,27 +405,33 @@ fn capabilities(
             ran: Arc::clone(ran),
         })
     };
-    let provider = |(name, images)| -> Arc<dyn Provider> {
+    let provider = |(name, images, efforts)| -> Arc<dyn Provider> {
         Arc::new(ScriptedProvider {
             name,
-            models: vec![model(images)],
+            models: vec![model(images, efforts)],
             calls: calls.clone(),
         })
     };
     Snapshot {
         tools: tools.into_iter().map(tool).collect(),
-        modes: vec![Arc::new(FakeMode("build")), Arc::new(FakeMode("plan"))],
-        providers: [("one", false), ("two", true)].map(provider).into(),
+        modes: setup.modes.clone(),
+        providers: [
+            ("one", false, setup.efforts[0]),
+            ("two", true, setup.efforts[1]),
+        ]
+        .map(provider)
+        .into(),
         gate: Some(Arc::clone(gate) as _),
         ..Snapshot::default()
     }
 }
 
 /// A model whose tokens cost a dollar each.
-fn model(images: bool) -> ModelSpec {
+fn model(images: bool, efforts: &[&str]) -> ModelSpec {
     ModelSpec {
         id: "m".to_owned(),
         images,
+        reasoning: efforts.iter().map(|&effort| effort.to_owned()).collect(),
         cost: Some(Cost {
             input: 1e6,
             output: 1e6,

@@ -46,7 +46,7 @@ async fn each_record_has_its_answer() {
         (
             r#"{"id":"r1","type":"set_mode","mode":"dream"}"#,
             &[
-                r#"{"type":"response","id":"r1","command":"set_mode","success":false,"error":{"code":"NOT_FOUND","message":"there is no mode \"dream\"; there are: build, plan"}}"#,
+                r#"{"type":"response","id":"r1","command":"set_mode","success":false,"error":{"code":"NOT_FOUND","message":"there is no mode \"dream\"; there are: build, plan, review"}}"#,
             ],
         ),
         (r#"{"type":"set_mode","mode":"dream"}"#, &[]),

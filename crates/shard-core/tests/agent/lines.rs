@@ -56,6 +56,12 @@ pub(crate) fn line(event: &AgentEvent) -> String {
         AgentEvent::ModeChanged(changed) => {
             format!("mode_changed {} {}", changed.previous_mode, changed.mode)
         }
+        AgentEvent::ReasoningLevelChanged(changed) => {
+            format!(
+                "effort {} {} {}",
+                changed.model.id, changed.previous, changed.active
+            )
+        }
         AgentEvent::QueueChanged(changed) => format!("queue [{}]", queue(&changed.queue)),
         AgentEvent::Sync(sync) => {
             let pending: Vec<_> = sync.pending_requests.iter().map(pending).collect();

@@ -113,7 +113,7 @@ async fn another_mode_from_the_next_call_on() {
     let call = bench.call().await;
     assert!(
         call.history()
-            .contains(r#"c3!there is no tool "fail"; use one of: echo"#),
+            .contains(r#"c3!the mode plan does not have the tool "fail"; use one of: echo"#),
         "{}",
         call.history()
     );

@@ -213,7 +213,7 @@ fn a_question(tool: &str, covered: bool) -> Ask {
     }
 }
 
-/// A mode of this name; `plan` offers only what reads.
+/// A mode of this name that does nothing.
 pub(crate) struct FakeMode(pub(crate) &'static str);
 
 impl Mode for FakeMode {
@@ -223,9 +223,5 @@ impl Mode for FakeMode {
 
     fn description(&self) -> &str {
         "a mode of the tests"
-    }
-
-    fn offers(&self, tool: &dyn Tool) -> bool {
-        self.0 != "plan" || tool.read_only()
     }
 }

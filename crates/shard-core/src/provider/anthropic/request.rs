@@ -10,6 +10,10 @@ use crate::provider::wire::{NOTHING_SAID, Picture, Turn, is_failure, picture, re
 /// The API insists on a bound; this one every model takes.
 const MAX_TOKENS: u64 = 8192;
 
+/// The bound where thoughts of a length that the model chooses count in it. Every model that takes
+/// an effort by name writes as much.
+const MAX_TOKENS_WITH_EFFORT: u64 = 32_000;
+
 /// The smallest thinking budget that the API takes, and what is kept free for the answer itself.
 const LEAST_BUDGET: u64 = 1024;
 
@@ -88,17 +92,21 @@ fn may_return(block: &ContentBlock, own: &str) -> bool {
     }
 }
 
-/// Turns thinking on. Models before 4.7 take a budget, the later ones only an effort by name.
+/// Turns thinking on. Models before 4.6 take a budget, the later ones an effort by name.
 /// `unthought` says that tools of an answer without thoughts are being answered, which the API
 /// refuses to have thinking with a budget added to.
 fn think(body: &mut Value, effort: &str, model: &ModelSpec, unthought: bool) {
+    if matches!(effort, "none" | "off") {
+        return;
+    }
     if takes_effort(&model.id) {
+        let most = model.max_output_tokens.unwrap_or(MAX_TOKENS_WITH_EFFORT);
+        body["max_tokens"] = json!(most);
         body["thinking"] = json!({ "type": "adaptive" });
         body["output_config"] = json!({ "effort": effort });
         return;
     }
     let wanted = match effort {
-        "none" | "off" => return,
         "minimal" => LEAST_BUDGET,
         "low" => 2048,
         "high" => 16_384,

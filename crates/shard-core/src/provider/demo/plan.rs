@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use shard_contracts::ToolDeclaration;
 use shard_types::{ContentBlock, Message, Role};
 
-use super::sentence::{FORMS, Sentence, sentences};
+use super::sentence::{FORMS, PLAN_FORM, Sentence, sentences};
 use crate::provider::wire::{is_failure, result_text};
 
 /// Lines of a result that are repeated.
@@ -41,7 +41,7 @@ pub(super) fn plan(messages: &[Message], tools: &[ToolDeclaration]) -> Plan {
         }
     }
     let offered = |name: &str| tools.iter().any(|tool| tool.name == name);
-    let mut calls = 0;
+    let (mut calls, mut steps) = (0, Vec::new());
     for sentence in sentences(&messages[at].text()) {
         match sentence {
             Sentence::Call { tool, args } if offered(tool) => {
@@ -54,6 +54,7 @@ pub(super) fn plan(messages: &[Message], tools: &[ToolDeclaration]) -> Plan {
                 }
                 calls += 1;
             }
+            Sentence::Plan(more) => steps.extend(more),
             // Said together with what stood before it, and not again later.
             _ if calls < results.len() => {}
             Sentence::Call { tool, .. } => {
@@ -64,13 +65,25 @@ pub(super) fn plan(messages: &[Message], tools: &[ToolDeclaration]) -> Plan {
             Sentence::Unclear(text) => words.push(unclear(&text)),
         }
     }
-    if words.is_empty() || !results.is_empty() {
+    if !steps.is_empty() {
+        words.push(written_down(&steps));
+    } else if words.is_empty() || !results.is_empty() {
         words.push("That was all.".to_owned());
     }
     Plan {
         words: words.join("\n\n"),
         call: None,
     }
+}
+
+/// Steps under the heading that the mode for planning looks for. They come last, as nothing else
+/// belongs to them.
+fn written_down(steps: &[String]) -> String {
+    let steps = steps.iter().enumerate();
+    let lines: String = steps
+        .map(|(at, step)| format!("\n{}. {step}", at + 1))
+        .collect();
+    format!("## Implementation Plan\n{lines}")
 }
 
 fn is_typed(message: &Message) -> bool {
@@ -128,7 +141,9 @@ fn unclear(text: &str) -> String {
 fn introduction() -> String {
     let forms: String = FORMS
         .iter()
-        .map(|(form, _)| format!("\n- `{form}`"))
+        .map(|(form, _)| *form)
+        .chain([PLAN_FORM])
+        .map(|form| format!("\n- `{form}`"))
         .collect();
     format!(
         "This is the built-in demo and no language model: it turns plain sentences into tool \

@@ -18,8 +18,11 @@ pub(super) const FORMS: [(&str, &str); 8] = [
     ("ask QUESTION", "ask_user"),
 ];
 
-const VERBS: [&str; 10] = [
-    "read", "list", "ls", "find", "search", "grep", "run", "write", "edit", "ask",
+/// The form that calls no tool.
+pub(super) const PLAN_FORM: &str = "plan STEP; STEP";
+
+const VERBS: [&str; 11] = [
+    "read", "list", "ls", "find", "search", "grep", "run", "write", "edit", "ask", "plan",
 ];
 
 /// One sentence of a person.
@@ -30,6 +33,8 @@ pub(super) enum Sentence {
         tool: &'static str,
         args: Map<String, Value>,
     },
+    /// It says what is to be done, step by step.
+    Plan(Vec<String>),
     /// It fits no form.
     Unclear(String),
 }
@@ -86,7 +91,14 @@ fn verb(sentence: &str) -> Option<(&'static str, &str)> {
 }
 
 fn parse(sentence: &str) -> Sentence {
-    let call = verb(sentence).and_then(|(verb, rest)| call(verb, rest));
+    let found = verb(sentence);
+    if let Some(("plan", rest)) = found
+        && let steps = steps(rest)
+        && !steps.is_empty()
+    {
+        return Sentence::Plan(steps);
+    }
+    let call = found.and_then(|(verb, rest)| call(verb, rest));
     let Some((tool, pairs)) = call else {
         return Sentence::Unclear(sentence.trim().to_owned());
     };
@@ -97,6 +109,12 @@ fn parse(sentence: &str) -> Sentence {
         tool,
         args: args.collect(),
     }
+}
+
+fn steps(rest: &str) -> Vec<String> {
+    let steps = rest.split([';', '\n']).map(str::trim);
+    let steps = steps.filter(|step| !step.is_empty());
+    steps.map(str::to_owned).collect()
 }
 
 type Pairs = Vec<(&'static str, String)>;
@@ -115,7 +133,8 @@ fn call(verb: &str, rest: &str) -> Option<(&'static str, Pairs)> {
         "run" => ("bash", one("command", unquoted(rest))),
         "write" => ("write", write(rest)?),
         "edit" => ("edit", edit(rest)?),
-        _ => ("ask_user", one("question", rest.to_owned())),
+        "ask" => ("ask_user", one("question", rest.to_owned())),
+        _ => return None,
     })
 }
 

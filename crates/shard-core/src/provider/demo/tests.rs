@@ -149,6 +149,24 @@ fn sentences_run_one_after_another_and_end() {
 }
 
 #[test]
+fn a_plan_stands_at_the_end_and_calls_nothing() {
+    let check = |text: &str, words: &str| {
+        let got = plan(&[typed(text)], &tools());
+        assert_eq!((got.words.as_str(), got.call), (words, None), "{text}");
+    };
+    let two = "## Implementation Plan\n\n1. look around\n2. do it";
+    check("plan look around; do it", two);
+    check("Plan look around;\ndo it;", two);
+    assert!(plan(&[typed("plan ;")], &tools()).words.contains("no form"));
+    let mut messages = vec![typed("plan look around; do it then read a")];
+    let first = plan(&messages, &tools());
+    assert!(!first.words.contains("## "), "{first:?}");
+    messages.extend(answered(&first, ToolResultContent::text("fine")));
+    let end = plan(&messages, &tools());
+    assert!(end.words.ends_with(two), "{end:?}");
+}
+
+#[test]
 fn a_failure_ends_the_turn_and_a_new_text_begins_again() {
     let mut messages = vec![typed("read a then run b")];
     let first = plan(&messages, &tools());

@@ -147,6 +147,26 @@ fn later_models_take_an_effort_by_name() {
 }
 
 #[test]
+fn an_effort_by_name_leaves_room_for_the_answer_too() {
+    let most = |effort: Option<&str>, most: Option<u64>| {
+        let mut request = request(vec![hi()]);
+        request.reasoning = effort.map(str::to_owned);
+        request.model.id = "claude-opus-4-6".into();
+        request.model.max_output_tokens = most;
+        let body = body(&request, "p");
+        let thinks = body.get("thinking").is_some();
+        assert_eq!(thinks, body.get("output_config").is_some());
+        (thinks, body["max_tokens"].as_u64())
+    };
+    assert_eq!(most(None, None), (false, Some(8192)));
+    assert_eq!(most(Some("low"), None), (true, Some(32_000)));
+    assert_eq!(most(Some("low"), Some(4096)), (true, Some(4096)));
+    for off in ["none", "off"] {
+        assert_eq!(most(Some(off), None), (false, Some(8192)), "{off}");
+    }
+}
+
+#[test]
 fn thinking_waits_while_tools_of_an_unthought_answer_are_answered() {
     let thinks = |model: &str| {
         let mut request = request(vec![

@@ -66,6 +66,11 @@ fn a_whole_request() {
         .and_then(|o| o.remove("max_tokens"))
         .expect("moved");
     assert_eq!(body(&request, &vendor), want);
+    // Without an effort the server does as it does.
+    request.reasoning = None;
+    want.as_object_mut()
+        .map(|want| want.remove("reasoning_effort"));
+    assert_eq!(body(&request, &vendor), want);
 }
 
 #[test]
