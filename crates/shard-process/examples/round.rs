@@ -46,6 +46,7 @@ async fn once() -> Result<(), Box<dyn Error>> {
         argv: ["bash", "-c", "true"].map(Into::into).to_vec(),
         cwd: PathBuf::from("/"),
         env: std::env::vars_os().collect(),
+        domain: None,
     };
     let mut running = spawn(&spec)?;
     let mut buffer = [0; 4096];
