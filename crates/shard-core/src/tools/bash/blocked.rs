@@ -74,8 +74,10 @@ impl Bounds<'_> {
             });
         let git = match guilty.min()? {
             Place::Git => {
-                "; git cannot change the repository's own configuration and hooks from here, nor delete or pack \
-                 references, nor do what else needs new files directly in its folder"
+                ". From here git cannot change the repository's configuration and hooks, delete or pack references, \
+                 collect garbage, or do what else needs new files directly in the folder that all worktrees share; \
+                 a CHERRY_PICK_HEAD, REVERT_HEAD or the like that it could not take away can be removed with `rm` \
+                 from where `git rev-parse --git-dir` says"
             }
             _ => "",
         };
@@ -175,8 +177,8 @@ mod tests {
     #[test]
     fn git_sudo_and_signals_have_words_of_their_own() {
         let lock = "error: Unable to create '/w/main/.git/packed-refs.lock': Permission denied";
-        assert!(notes("git branch -d x", lock, true).contains("git cannot change"));
-        assert!(!notes("x", "/etc/x: Permission denied", true).contains("git cannot change"));
+        assert!(notes("git branch -d x", lock, true).contains("From here git cannot"));
+        assert!(!notes("x", "/etc/x: Permission denied", true).contains("From here git cannot"));
         assert!(
             notes(
                 "echo | sudo -n true",

@@ -95,23 +95,21 @@ async fn git_in_a_linked_worktree() {
         "git status --short; echo c > c; git add c; git commit -qm c; git log --oneline",
         "git checkout -qb other; echo d > d; git add d; git commit -qm d; git tag t",
         "git merge -q --no-edit main; git reset -q --hard HEAD~; git checkout -q side",
-        "git rebase -q main",
-        "echo d >> a; git stash -q; git stash apply -q; git checkout -q a",
+        "git rebase -q main; echo d >> a; git stash -q; git stash pop -q; git checkout -q a",
     ] {
+        // Git may grumble that it cannot tidy up; what it was to do is done.
         let output = bench.run(command).await;
-        eprintln!("{command}: {:?} {}", output.exit_code, text(&output));
+        assert_eq!(output.exit_code, Some(0), "{command}: {}", text(&output));
     }
-    for command in [
-        "git stash pop",
+    assert_eq!(bench.done("git log --format=%s").await, "c\nb\na\n");
+    for refused in [
         "git branch -D other",
-        "git gc",
         "git tag -d t",
+        "git gc",
         "git pack-refs --all",
-        "git cherry-pick main",
-        "git revert HEAD --no-edit",
     ] {
-        let output = bench.run(command).await;
-        eprintln!("{command}: {:?} {}", output.exit_code, text(&output));
+        let said = bench.refused(refused).await;
+        assert!(said.contains("From here git cannot"), "{said}");
     }
     let git = "../work/.git";
     for refused in [
@@ -122,7 +120,7 @@ async fn git_in_a_linked_worktree() {
         "git config core.hooksPath /tmp".to_owned(),
     ] {
         let said = bench.refused(&refused).await;
-        assert!(said.contains("git cannot change"), "{said}");
+        assert!(said.contains("From here git cannot"), "{said}");
     }
 }
 
