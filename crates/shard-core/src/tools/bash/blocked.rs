@@ -54,8 +54,8 @@ pub(super) fn explain(
     let kills = ["kill", "pkill", "killall", "fuser"];
     if bounds.signals && runs(command, &kills) && says(output, &ACT_REFUSED) {
         notes.push(
-            "[confined: signals reach only what the same call has started. What an earlier call left running ends \
-             with this agent]"
+            "[confined: signals reach only what the same call has started. What an earlier call left running is \
+             ended by giving its pid as `end`]"
                 .to_owned(),
         );
     }
@@ -194,7 +194,7 @@ mod tests {
             "bash: kill: (12) - Operation not permitted",
             true,
         );
-        assert!(kill.contains("an earlier call"), "{kill}");
+        assert!(kill.contains("as `end`"), "{kill}");
         assert_eq!(
             notes("chown x y", "chown: y: Operation not permitted", true),
             ""

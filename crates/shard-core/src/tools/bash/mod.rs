@@ -51,6 +51,10 @@ struct Arguments {
     /// Seconds after which the command is ended.
     #[schemars(range(min = 0.001))]
     timeout: Option<f64>,
+    /// Process ids of what earlier calls left running in the background, to be ended with all that
+    /// belongs to it before the command runs. `kill` reaches only what the same call started.
+    #[serde(default)]
+    end: Vec<u32>,
 }
 
 /// The tool.
@@ -84,6 +88,24 @@ impl Bash {
         background.push(running.keep());
     }
 
+    /// Takes from what is kept what these processes belong to, or says which of them is not kept.
+    fn take(&self, pids: &[u32]) -> Result<Vec<Background>, u32> {
+        let mut background = self
+            .background
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let runs = |kept: &Background, pid: u32| {
+            let left = kept.left_behind();
+            left.iter().any(|process| process.pid == pid)
+        };
+        let unknown = |pid: &&u32| !background.iter().any(|kept| runs(kept, **pid));
+        if let Some(pid) = pids.iter().find(unknown) {
+            return Err(*pid);
+        }
+        let named = |kept: &mut Background| pids.iter().any(|pid| runs(kept, *pid));
+        Ok(background.extract_if(.., named).collect())
+    }
+
     fn spec(command: &str, start: Start, context: &ToolContext) -> CommandSpec {
         let argv = ["bash", "--noprofile", "--norc", "-c", command].map(OsString::from);
         CommandSpec {
@@ -103,6 +125,17 @@ impl Bash {
         let limit = arguments.timeout.map_or(self.default_timeout, |seconds| {
             Duration::from_secs_f64(seconds.clamp(0.001, LONGEST))
         });
+        let ended = match self.take(&arguments.end) {
+            Ok(ended) => ended,
+            Err(pid) => {
+                return ToolOutput::error(format!(
+                    "not run: no earlier call has left a process {pid} running; it may have ended by itself"
+                ));
+            }
+        };
+        for background in ended {
+            background.end().await;
+        }
         let start = match self.confinement.start(&context.cwd, &self.environment) {
             Ok(start) => start,
             Err(refusal) => return ToolOutput::error(refusal),

@@ -197,6 +197,28 @@ async fn what_cannot_be_signalled_or_gained_is_explained() {
 }
 
 #[tokio::test]
+async fn what_an_earlier_call_left_running_can_be_ended() {
+    let Some(mut confined) = Confined::new(SandboxMode::Auto) else {
+        return;
+    };
+    let bench = &mut confined.bench;
+    let said = bench.run("sleep 4714.5 & echo $!").await;
+    let pid: u32 = text(&said).lines().next().unwrap().parse().unwrap();
+    let kill = bench.run(&format!("kill {pid}")).await;
+    assert!(text(&kill).contains("its pid as `end`"), "{}", text(&kill));
+    assert!(runs("4714.5"));
+    let ended = bench
+        .call(json!({ "command": "echo well", "end": [pid] }))
+        .await;
+    assert_eq!(text(&ended), "well\n");
+    assert!(!runs("4714.5"));
+    let gone = bench
+        .call(json!({ "command": "echo well", "end": [pid] }))
+        .await;
+    assert!(gone.is_error && text(&gone).contains(&pid.to_string()));
+}
+
+#[tokio::test]
 async fn off_restricts_no_file_and_still_hides_the_agent() {
     let Some(bench) = Confined::new(SandboxMode::Off) else {
         return;
