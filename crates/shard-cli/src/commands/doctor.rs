@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde::Serialize;
-use shard_config::{Config, ProviderConfig, ProviderKind, SandboxMode, resolve_key};
+use shard_config::{Config, ProviderConfig, ProviderKind, SandboxMode, expand_home, resolve_key};
 use shard_core::boot::sessions_folder;
 use shard_core::gate::visible;
 use shard_core::rule_files::{self, RuleSources};
@@ -64,7 +64,7 @@ pub(crate) fn run(args: DoctorArgs) -> Result<(), Failure> {
     if let Some(config) = &config {
         models(config, &places, &mut findings);
         rules(config, &places, &mut findings);
-        confinement(config, &mut findings);
+        confinement(config, &places, &mut findings);
     }
     found_here(&mut findings)?;
     programs(&mut findings);
@@ -225,7 +225,7 @@ fn rules(config: &Config, places: &Places, findings: &mut Findings) {
     }
 }
 
-fn confinement(config: &Config, findings: &mut Findings) {
+fn confinement(config: &Config, places: &Places, findings: &mut Findings) {
     let kernel = Landlock::here();
     let missing = kernel.missing();
     let here = match (kernel.version(), missing.as_slice()) {
@@ -254,6 +254,13 @@ fn confinement(config: &Config, findings: &mut Findings) {
         ),
     };
     findings.add("confinement", state, message);
+    for place in &config.sandbox.write {
+        let there = expand_home(place, places.home.as_deref()).is_some_and(|path| path.exists());
+        if !there {
+            let message = format!("{place:?} of `sandbox.write` is not there, and opens nothing");
+            findings.add("confinement", State::Note, message);
+        }
+    }
 }
 
 fn found_here(findings: &mut Findings) -> Result<(), Failure> {

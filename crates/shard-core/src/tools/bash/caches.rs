@@ -6,6 +6,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Mode, OFlags};
+
 use super::environment::lookup;
 
 /// What one tool writes to.
@@ -163,11 +165,9 @@ pub(super) fn find(variables: &[(OsString, OsString)], home: Option<&Path>) -> V
                 .iter()
                 .map(|name| cargo.join(name))
                 .filter(|lock| {
-                    let create = std::fs::OpenOptions::new()
-                        .append(true)
-                        .create(true)
-                        .open(lock);
-                    create.is_ok()
+                    let flags =
+                        OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                    rustix::fs::open(lock, flags, Mode::from_raw_mode(0o644)).is_ok()
                 }),
         );
     }

@@ -10,7 +10,7 @@ use shard_process::{Domain, Landlock};
 
 use super::environment::{Environment, lookup};
 use super::git_folders::{self, GitFolders};
-use super::writable::{Closed, Opened, opened};
+use super::writable::{Closed, Opened, opened, without_links};
 use super::{blocked, caches};
 
 /// Devices that commands write to.
@@ -148,10 +148,7 @@ impl Confinement {
             .chain(named)
             .chain(caches::find(variables, self.sandbox.home.as_deref()))
             .chain(self.sandbox.write.iter().cloned());
-        // From here on a link is never followed: the agent could turn what it may write to into one.
-        let mut places: Vec<_> = places
-            .filter_map(|place| place.canonicalize().ok())
-            .collect();
+        let mut places = without_links(&places.collect::<Vec<_>>());
         places.extend(git.iter().flat_map(|git| git.writable.iter().cloned()));
         Prepared {
             cwd: cwd.to_owned(),
@@ -170,7 +167,7 @@ fn refused(error: std::io::Error) -> String {
 
 fn own_temp(folder: &Path) -> Option<tempfile::TempDir> {
     tempfile::Builder::new()
-        .prefix("shard-")
+        .prefix("shard-agent-")
         .permissions(PermissionsExt::from_mode(0o700))
         .tempdir_in(folder)
         .ok()

@@ -3,8 +3,9 @@
 //! The kernel's rules only open: a place opens with all below it. Where one of Shard's own folders
 //! lies below a place, the entries of that place are opened one by one instead, without it.
 
+use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Shard's own folders, links resolved.
 #[derive(Debug, Default)]
@@ -54,6 +55,59 @@ impl Closed {
     }
 }
 
+/// Where these places really are. Left out is what leads over a link that lies in one of them:
+/// agents write there, so it may be theirs, of an earlier time even.
+pub(super) fn without_links(places: &[PathBuf]) -> Vec<PathBuf> {
+    let real: Vec<_> = places
+        .iter()
+        .filter_map(|place| place.canonicalize().ok())
+        .collect();
+    places
+        .iter()
+        .filter_map(|place| follow(place, &real))
+        .collect()
+}
+
+/// How many links a path may lead over; the kernel's own limit.
+const MAX_LINKS: usize = 40;
+
+/// What a path leads to, over links outside of `untrusted` only.
+fn follow(path: &Path, untrusted: &[PathBuf]) -> Option<PathBuf> {
+    let mut at = PathBuf::from("/");
+    let mut rest: Vec<OsString> = parts(path);
+    let mut links = 0;
+    while let Some(part) = rest.pop() {
+        if part == ".." {
+            at.pop();
+            continue;
+        }
+        let next = at.join(&part);
+        if !std::fs::symlink_metadata(&next).ok()?.is_symlink() {
+            at = next;
+            continue;
+        }
+        links += 1;
+        if links > MAX_LINKS || untrusted.iter().any(|place| at.starts_with(place)) {
+            return None;
+        }
+        let target = std::fs::read_link(&next).ok()?;
+        if target.is_absolute() {
+            at = PathBuf::from("/");
+        }
+        rest.extend(parts(&target));
+    }
+    Some(at)
+}
+
+/// The parts of a path, the last one first.
+fn parts(path: &Path) -> Vec<OsString> {
+    let parts = path
+        .components()
+        .rev()
+        .filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir));
+    parts.map(|part| part.as_os_str().to_owned()).collect()
+}
+
 /// A place as it was found; another one at the same path is another one.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Opened {
@@ -97,6 +151,38 @@ mod tests {
             .collect();
         paths.sort_unstable();
         paths
+    }
+
+    #[test]
+    fn a_link_that_lies_where_agents_write_opens_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let at = |path: &str| root.join(path);
+        for folder in ["work/sub", "home", "data/npm"] {
+            std::fs::create_dir_all(at(folder)).unwrap();
+        }
+        let link = |to: &str, from: &str| std::os::unix::fs::symlink(to, at(from)).unwrap();
+        link("../home", "work/target");
+        link("../data/npm", "home/.npm");
+        link("../work/target", "home/far");
+        link("loop", "home/loop");
+        let given = [
+            "work",
+            "work/target",
+            "home/.npm",
+            "home/far",
+            "home/loop",
+            "gone",
+            "work/../data",
+        ];
+        let real = without_links(&given.map(at));
+        assert_eq!(
+            real,
+            ["work", "data"].map(at),
+            "as `home` is among them, by a link"
+        );
+        let real = without_links(&["work", "work/sub", "home/.npm", "home/loop"].map(at));
+        assert_eq!(real, ["work", "work/sub", "data/npm"].map(at));
     }
 
     #[test]
