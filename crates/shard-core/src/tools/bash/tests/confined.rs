@@ -229,3 +229,19 @@ async fn off_restricts_no_file_and_still_hides_the_agent() {
     let kill = bench.run(&format!("kill {}", std::process::id())).await;
     assert_ne!(kill.exit_code, Some(0));
 }
+
+#[tokio::test]
+async fn what_demands_confinement_is_not_run_without_it() {
+    if Landlock::here().missing().is_empty() {
+        eprintln!("skipped: this kernel can do all of it");
+        return;
+    }
+    let bench = Bench::with(tempfile::tempdir().unwrap(), SandboxMode::On);
+    let output = bench.run("echo x > ran").await;
+    assert!(
+        output.is_error && text(&output).contains("this kernel cannot"),
+        "{}",
+        text(&output)
+    );
+    assert!(!bench.dir.path().join("ran").exists());
+}
