@@ -117,7 +117,7 @@ impl Default for Tools {
 pub struct Sandbox {
     /// Whether programs are confined.
     pub mode: SandboxMode,
-    /// Further folders that programs may write to: absolute, or beginning with `~/`.
+    /// Further files and folders that programs may write to: absolute, or beginning with `~/`.
     pub write: Vec<String>,
 }
 
@@ -125,12 +125,12 @@ pub struct Sandbox {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SandboxMode {
-    /// Where the system can do it.
+    /// As far as the system can do it.
     #[default]
     Auto,
-    /// Always: where the system cannot do it, programs do not start.
+    /// Wholly: where the system cannot do all of it, programs do not start.
     On,
-    /// Never.
+    /// No file is restricted. Processes outside stay hidden, where the system can do it.
     Off,
 }
 

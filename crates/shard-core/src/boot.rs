@@ -22,7 +22,7 @@ use crate::host::{ExtensionHost, Snapshot};
 use crate::keys;
 use crate::provider::{self, ProviderSettings};
 use crate::rule_files::{self, RuleSources};
-use crate::tools::{Bash, Environment, ReadLog, builtin};
+use crate::tools::{Bash, Environment, ReadLog, Sandbox, builtin};
 
 /// Which session to work on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -342,8 +342,21 @@ impl Boot {
         let timeout = Duration::from_secs(self.config.tools.bash_timeout_secs);
         builtin(
             &Arc::new(ReadLog::default()),
-            Bash::new(environment, timeout, self.config.sandbox.mode),
+            Bash::new(environment, timeout, self.sandbox()),
         )
+    }
+
+    fn sandbox(&self) -> Sandbox {
+        let write = self.config.sandbox.write.iter();
+        Sandbox {
+            mode: self.config.sandbox.mode,
+            home: self.home.clone(),
+            write: write
+                .filter_map(|path| expand_home(path, self.home.as_deref()))
+                .collect(),
+            config_dir: self.config_dir().to_owned(),
+            state_home: self.state_home.clone(),
+        }
     }
 
     fn providers(&self) -> Vec<Arc<dyn Provider>> {

@@ -15,9 +15,10 @@
 //!   handle.
 //!
 //! Linux 5.9 or newer, with `/proc` mounted. Reading order: `spawn`, `reaper` (what happens
-//! after the fork), `watch` and `running` (the owner's side), `strays` (what if a reaper is
+//! after the fork), `domain` (what a command may write), `watch` and `running` (the owner's side), `strays` (what if a reaper is
 //! killed). All `unsafe` is in `sys`.
 
+mod domain;
 mod harden;
 mod peer;
 mod proc;
@@ -28,6 +29,7 @@ mod strays;
 mod sys;
 mod watch;
 
+pub use domain::{Domain, Landlock};
 pub use harden::harden;
 pub use peer::{Peer, PeerError};
 pub use proc::LeftBehind;

@@ -47,13 +47,22 @@ const FORBIDDEN: [CapabilitySet; 3] = [
     CapabilitySet::SYS_ADMIN,
 ];
 
-/// The two descriptors of a reaper.
+/// The descriptors of a reaper.
 #[derive(Clone, Copy)]
 pub(crate) struct Ends {
     /// Reading end; its far end closes when the owner lets go.
     pub(crate) life: RawFd,
     /// Writing end, for the command's wait status.
     pub(crate) status: RawFd,
+    /// The domain that the command enters; the reaper itself never does.
+    pub(crate) domain: Option<RawFd>,
+}
+
+impl Ends {
+    /// The two that the reaper keeps while it stays.
+    fn close_others(self) {
+        sys::close_all_but([self.life, self.status, self.status]);
+    }
 }
 
 /// What a reaper tells its owner, in records of eight bytes.
@@ -105,8 +114,8 @@ pub(crate) fn split(ends: Ends, program: &Program) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::CONT))?;
     // Before the command can act on this process (stop it, say): with the rest goes the pipe
     // whose end the owner waits for in the middle of forking.
-    sys::close_all_but(ends.life, ends.status);
-    match sys::start_child(program, || become_command(reaper)) {
+    sys::close_all_but([ends.life, ends.status, ends.domain.unwrap_or(ends.status)]);
+    match sys::start_child(program, || become_command(reaper, ends.domain)) {
         Ok(command) => stay(ends, command),
         Err(error) => {
             report(
@@ -123,11 +132,15 @@ fn report(ends: Ends, report: Report) {
     _ = rustix::io::write(sys::inherited(ends.status), &report.to_bytes());
 }
 
-fn become_command(reaper: Pid) -> io::Result<()> {
+fn become_command(reaper: Pid, domain: Option<RawFd>) -> io::Result<()> {
     setpgid(None, None)?;
     drop_capabilities();
     _ = set_no_new_privs(true);
-    // If someone kills the reaper, the command ends with it. Set after the capabilities, as a
+    if let Some(domain) = domain {
+        // If it can't be confined, it doesn't run.
+        sys::enter_domain(domain)?;
+    }
+    // If someone kills the reaper, the command ends with it. Set after all of that, as a
     // change of credentials may clear it.
     set_parent_process_death_signal(Some(Signal::KILL))?;
     if getppid() != Some(reaper) {
@@ -157,6 +170,7 @@ fn drop_capabilities() {
 
 fn stay(ends: Ends, command: i32) -> ! {
     report(ends, Report::Started);
+    ends.close_others();
     // Standard input is /dev/null already. From here on the command alone holds its output.
     let null = sys::inherited(0);
     _ = dup2_stdout(null);

@@ -16,6 +16,7 @@ use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tokio::net::unix::pipe::Receiver;
 use tokio::runtime::Handle;
 
+use crate::domain::Domain;
 use crate::reaper::{self, Ends, Report};
 use crate::running::{Output, Running};
 use crate::sys::Program;
@@ -41,6 +42,8 @@ pub struct CommandSpec {
     pub cwd: PathBuf,
     /// The whole environment: nothing is inherited.
     pub env: Vec<(OsString, OsString)>,
+    /// What it is confined to, with all that it starts.
+    pub domain: Option<Arc<Domain>>,
 }
 
 /// Why a command could not be started. Nothing of it runs then.
@@ -102,6 +105,8 @@ pub fn spawn(spec: &CommandSpec) -> Result<Running, SpawnError> {
     let ends = Ends {
         life: life_end.as_raw_fd(),
         status: status_end.as_raw_fd(),
+        // Open until the command runs, as `spec` owns it.
+        domain: spec.domain.as_deref().map(Domain::raw),
     };
     let mut reaper = Reaper::new(strays::listed(|| start(spec, output_end, ends))?);
     // From here on only the reaper holds its ends.

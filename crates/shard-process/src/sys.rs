@@ -181,10 +181,11 @@ pub(crate) fn require_close_range() -> io::Result<()> {
     close_range(libc::c_uint::MAX, libc::c_uint::MAX, 0)
 }
 
-/// Closes every descriptor above 2 except two.
-pub(crate) fn close_all_but(one: RawFd, other: RawFd) {
+/// Closes every descriptor above 2 except these, some of which may be the same.
+pub(crate) fn close_all_but(mut kept: [RawFd; 3]) {
+    kept.sort_unstable();
     let mut first = 3;
-    for kept in [one.min(other), one.max(other)] {
+    for kept in kept {
         let Ok(kept) = libc::c_uint::try_from(kept) else {
             continue;
         };
@@ -208,6 +209,35 @@ pub(crate) fn close_rest_on_exec() {
 fn close_range(first: libc::c_uint, last: libc::c_uint, flags: libc::c_uint) -> io::Result<()> {
     // SAFETY: called only after the fork, where the descriptors' owners never run again.
     let done = unsafe { libc::syscall(libc::SYS_close_range, first, last, flags) };
+    if done == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// The version of Landlock's interface.
+pub(crate) fn landlock_version() -> io::Result<libc::c_int> {
+    const VERSION: libc::c_uint = 1;
+    // SAFETY: with this flag the kernel reads nothing; the other two must be zero.
+    let version = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_create_ruleset,
+            ptr::null::<u8>(),
+            0,
+            VERSION,
+        )
+    };
+    if version < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(libc::c_int::try_from(version).unwrap_or(libc::c_int::MAX))
+}
+
+/// Puts this process into the domain that a ruleset describes; it needs `no_new_privs`.
+pub(crate) fn enter_domain(ruleset: RawFd) -> io::Result<()> {
+    // SAFETY: changes the rights of this thread, which is all that this process has.
+    let done = unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset, 0) };
     if done == 0 {
         Ok(())
     } else {

@@ -75,6 +75,7 @@ async fn the_environment_is_the_given_one_and_nothing_else() {
             ("PATH".into(), "/usr/bin:/bin".into()),
             ("A".into(), "b c".into()),
         ],
+        domain: None,
     };
     let (text, _) = finish(spawn(&spec).unwrap()).await;
     let mut lines: Vec<_> = text.lines().collect();

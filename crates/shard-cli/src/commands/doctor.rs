@@ -6,10 +6,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde::Serialize;
-use shard_config::{Config, ProviderConfig, ProviderKind, SandboxMode, resolve_key};
+use shard_config::{Config, ProviderConfig, ProviderKind, SandboxMode, expand_home, resolve_key};
 use shard_core::boot::sessions_folder;
 use shard_core::gate::visible;
 use shard_core::rule_files::{self, RuleSources};
+use shard_process::Landlock;
 
 use super::block_on;
 use super::config::offers;
@@ -63,7 +64,7 @@ pub(crate) fn run(args: DoctorArgs) -> Result<(), Failure> {
     if let Some(config) = &config {
         models(config, &places, &mut findings);
         rules(config, &places, &mut findings);
-        confinement(config, &mut findings);
+        confinement(config, &places, &mut findings);
     }
     found_here(&mut findings)?;
     programs(&mut findings);
@@ -224,16 +225,42 @@ fn rules(config: &Config, places: &Places, findings: &mut Findings) {
     }
 }
 
-fn confinement(config: &Config, findings: &mut Findings) {
-    let message = match config.sandbox.mode {
-        SandboxMode::On => {
-            "`sandbox.mode` is \"on\", and this version cannot confine commands: `bash` refuses to run any"
-        }
-        SandboxMode::Auto | SandboxMode::Off => {
-            "commands are not confined to folders; what they may do is what you allow them"
-        }
+fn confinement(config: &Config, places: &Places, findings: &mut Findings) {
+    let kernel = Landlock::here();
+    let missing = kernel.missing();
+    let here = match (kernel.version(), missing.as_slice()) {
+        (None, _) => "the kernel has no Landlock".to_owned(),
+        (Some(version), []) => format!("Landlock version {version}"),
+        (Some(version), missing) => format!(
+            "Landlock version {version}, which cannot {}",
+            missing.join(", nor ")
+        ),
     };
-    findings.add("confinement", State::Note, message);
+    let (state, message) = match config.sandbox.mode {
+        SandboxMode::On if !missing.is_empty() => (
+            State::Problem,
+            format!("`sandbox.mode` is \"on\": `bash` refuses to run anything, as {here}"),
+        ),
+        SandboxMode::On => (State::Good, format!("on: {here}")),
+        SandboxMode::Auto if kernel.version().is_none() => (
+            State::Note,
+            format!("auto: none, as {here}; commands can write wherever you can"),
+        ),
+        SandboxMode::Auto if !missing.is_empty() => (State::Note, format!("auto, in part: {here}")),
+        SandboxMode::Auto => (State::Good, format!("auto: {here}")),
+        SandboxMode::Off => (
+            State::Note,
+            format!("off: commands can write wherever you can ({here})"),
+        ),
+    };
+    findings.add("confinement", state, message);
+    for place in &config.sandbox.write {
+        let there = expand_home(place, places.home.as_deref()).is_some_and(|path| path.exists());
+        if !there {
+            let message = format!("{place:?} of `sandbox.write` is not there, and opens nothing");
+            findings.add("confinement", State::Note, message);
+        }
+    }
 }
 
 fn found_here(findings: &mut Findings) -> Result<(), Failure> {

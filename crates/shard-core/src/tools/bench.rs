@@ -166,6 +166,12 @@ fn no_shell() -> super::Bash {
     super::Bash::new(
         environment,
         std::time::Duration::from_secs(1),
-        shard_config::SandboxMode::On,
+        super::Sandbox {
+            mode: shard_config::SandboxMode::Off,
+            home: None,
+            write: Vec::new(),
+            config_dir: "/nowhere".into(),
+            state_home: "/nowhere".into(),
+        },
     )
 }

@@ -44,7 +44,7 @@ mod write;
 mod bench;
 
 pub use ask_user::AskUser;
-pub use bash::{Bash, Environment};
+pub use bash::{Bash, Environment, Sandbox};
 pub use edit::Edit;
 pub use find::Find;
 pub use grep::Grep;

@@ -15,6 +15,7 @@ pub(crate) fn bash(script: &str) -> CommandSpec {
         argv: ["bash", "-c", script].map(Into::into).to_vec(),
         cwd: PathBuf::from("/"),
         env: std::env::vars_os().collect(),
+        domain: None,
     }
 }
 

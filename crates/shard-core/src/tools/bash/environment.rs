@@ -48,7 +48,23 @@ impl Environment {
         }
     }
 
+    /// The same, with one more variable, or another value of one.
+    pub(super) fn with(&self, name: &str, value: &OsStr) -> Vec<(OsString, OsString)> {
+        let others = self.variables.iter().filter(|(other, _)| other != name);
+        let own = (OsString::from(name), value.to_owned());
+        others.cloned().chain([own]).collect()
+    }
+
     pub(super) fn variables(&self) -> &[(OsString, OsString)] {
         &self.variables
     }
+}
+
+/// The value of a variable.
+pub(super) fn lookup<'a>(
+    variables: &'a [(OsString, OsString)],
+    name: &str,
+) -> Option<&'a OsString> {
+    let (_, value) = variables.iter().rev().find(|(other, _)| other == name)?;
+    Some(value)
 }

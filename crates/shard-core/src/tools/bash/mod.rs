@@ -3,9 +3,14 @@
 //! Owns what a command may see (its environment), how much of its output is kept, and what the
 //! model is told of the way it ended. That nothing it starts is left behind is `shard-process`'s.
 
+mod blocked;
+mod caches;
 mod capture;
+mod confinement;
 mod environment;
+mod git_folders;
 mod transcript;
+mod writable;
 
 use std::ffi::OsString;
 use std::sync::{Mutex, PoisonError};
@@ -14,13 +19,14 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use shard_config::SandboxMode;
 use shard_contracts::{Access, BoxFuture, Tool, ToolContext, ToolOutput};
 use shard_process::{Background, CommandSpec, Exit, LeftBehind, Running};
 use shard_types::RenderDescriptor;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use self::capture::Capture;
+pub use self::confinement::Sandbox;
+use self::confinement::{Confinement, Start};
 pub use self::environment::Environment;
 use super::arguments;
 
@@ -45,27 +51,30 @@ struct Arguments {
     /// Seconds after which the command is ended.
     #[schemars(range(min = 0.001))]
     timeout: Option<f64>,
+    /// Process ids of what earlier calls left running in the background, to be ended with all that
+    /// belongs to it before the command runs. `kill` reaches only what the same call started.
+    #[serde(default)]
+    end: Vec<u32>,
 }
 
 /// The tool.
 pub struct Bash {
     environment: Environment,
     default_timeout: Duration,
-    sandbox: SandboxMode,
+    confinement: Confinement,
     /// What commands left running. The lock is held only to look at the list; whatever is in it
     /// ends when this tool is dropped, and with the process in any case.
     background: Mutex<Vec<Background>>,
 }
 
 impl Bash {
-    /// A shell with this environment and this default timeout. Commands are not confined yet: with
-    /// [`SandboxMode::On`], which demands it, none is run.
+    /// A shell with this environment, this default timeout and this confinement.
     #[must_use]
-    pub fn new(environment: Environment, default_timeout: Duration, sandbox: SandboxMode) -> Self {
+    pub fn new(environment: Environment, default_timeout: Duration, sandbox: Sandbox) -> Self {
         Self {
             environment,
             default_timeout,
-            sandbox,
+            confinement: Confinement::new(sandbox),
             background: Mutex::default(),
         }
     }
@@ -79,22 +88,35 @@ impl Bash {
         background.push(running.keep());
     }
 
-    fn spec(&self, command: &str, context: &ToolContext) -> CommandSpec {
+    /// Takes from what is kept what these processes belong to, or says which of them is not kept.
+    fn take(&self, pids: &[u32]) -> Result<Vec<Background>, u32> {
+        let mut background = self
+            .background
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let runs = |kept: &Background, pid: u32| {
+            let left = kept.left_behind();
+            left.iter().any(|process| process.pid == pid)
+        };
+        let unknown = |pid: &&u32| !background.iter().any(|kept| runs(kept, **pid));
+        if let Some(pid) = pids.iter().find(unknown) {
+            return Err(*pid);
+        }
+        let named = |kept: &mut Background| pids.iter().any(|pid| runs(kept, *pid));
+        Ok(background.extract_if(.., named).collect())
+    }
+
+    fn spec(command: &str, start: Start, context: &ToolContext) -> CommandSpec {
         let argv = ["bash", "--noprofile", "--norc", "-c", command].map(OsString::from);
         CommandSpec {
             argv: argv.into(),
             cwd: context.cwd.clone(),
-            env: self.environment.variables().to_vec(),
+            env: start.environment,
+            domain: start.domain,
         }
     }
 
     async fn run(&self, arguments: Arguments, context: &ToolContext) -> ToolOutput {
-        if self.sandbox == SandboxMode::On {
-            return ToolOutput::error(
-                "not run: the configuration demands confinement (`sandbox.mode` is \"on\"), and this version of \
-                 Shard cannot confine commands; a person can set it to \"auto\"",
-            );
-        }
         if arguments.command.contains('\0') {
             return ToolOutput::error(
                 "the command holds a NUL character, which no shell takes; leave it out",
@@ -103,7 +125,23 @@ impl Bash {
         let limit = arguments.timeout.map_or(self.default_timeout, |seconds| {
             Duration::from_secs_f64(seconds.clamp(0.001, LONGEST))
         });
-        let mut running = match shard_process::spawn(&self.spec(&arguments.command, context)) {
+        let ended = match self.take(&arguments.end) {
+            Ok(ended) => ended,
+            Err(pid) => {
+                return ToolOutput::error(format!(
+                    "not run: no earlier call has left a process {pid} running; it may have ended by itself"
+                ));
+            }
+        };
+        for background in ended {
+            background.end().await;
+        }
+        let start = match self.confinement.start(&context.cwd, &self.environment) {
+            Ok(start) => start,
+            Err(refusal) => return ToolOutput::error(refusal),
+        };
+        let spec = Self::spec(&arguments.command, start, context);
+        let mut running = match shard_process::spawn(&spec) {
             Ok(running) => running,
             Err(error) => {
                 return ToolOutput::error(format!(
@@ -127,7 +165,12 @@ impl Bash {
             Ending::TimedOut => running.end().await,
             Ending::Aborted => _ = timeout(WIND_UP, running.end()).await,
         }
-        report(&ending, &left, &capture.finish(), limit)
+        let output = capture.finish();
+        let failed = !matches!(ending, Ending::Exited(Exit::Code(0)));
+        let notes = self
+            .confinement
+            .explain(&arguments.command, &output, failed);
+        report(&ending, &left, output, &notes, limit)
     }
 }
 
@@ -194,8 +237,14 @@ async fn drain(running: &mut Running, capture: &mut Capture, context: &ToolConte
     }
 }
 
-fn report(ending: &Ending, left: &[LeftBehind], output: &str, limit: Duration) -> ToolOutput {
-    let mut text = output.to_owned();
+fn report(
+    ending: &Ending,
+    left: &[LeftBehind],
+    output: String,
+    notes: &[String],
+    limit: Duration,
+) -> ToolOutput {
+    let mut text = output;
     let mut note = |line: String| {
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
@@ -245,6 +294,9 @@ fn report(ending: &Ending, left: &[LeftBehind], output: &str, limit: Duration) -
             "[left running in the background, until this agent ends: {}]",
             names.join(", ")
         ));
+    }
+    for explanation in notes {
+        note(explanation.clone());
     }
     let output = if failed {
         ToolOutput::error(text)

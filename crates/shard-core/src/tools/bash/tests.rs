@@ -4,12 +4,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::json;
+use shard_config::SandboxMode;
 use shard_contracts::{Dialog, Progress, Ui};
 use shard_types::ToolResultContent;
 use shard_types::event::UiValue;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
+
+mod confined;
+mod usual_work;
 
 struct Nobody;
 
@@ -37,6 +41,11 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
+        Self::with(tempfile::tempdir().unwrap(), SandboxMode::Auto)
+    }
+
+    /// With a folder of its own, whose part `state` is Shard's.
+    fn with(dir: tempfile::TempDir, mode: SandboxMode) -> Self {
         let inherited = std::env::vars_os().chain([
             ("OPENAI_API_KEY".into(), "sk-known".into()),
             ("MY_KEY".into(), "sk-named".into()),
@@ -44,12 +53,18 @@ impl Bench {
             ("EDITOR".into(), "vi".into()),
         ]);
         Self {
-            dir: tempfile::tempdir().unwrap(),
             tool: Bash::new(
                 Environment::new(inherited, &["MY_KEY".to_owned()]),
                 Duration::from_secs(20),
-                SandboxMode::Auto,
+                Sandbox {
+                    mode,
+                    home: None,
+                    write: Vec::new(),
+                    config_dir: dir.path().join("state/config"),
+                    state_home: dir.path().join("state"),
+                },
             ),
+            dir,
             shown: Arc::default(),
             cancel: CancellationToken::new(),
         }

@@ -1,0 +1,217 @@
+//! From the places that commands may write to, to what the kernel is told.
+//!
+//! The kernel's rules only open: a place opens with all below it. Where one of Shard's own folders
+//! lies below a place, the entries of that place are opened one by one instead, without it.
+
+use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+
+/// Shard's own folders, links resolved.
+#[derive(Debug, Default)]
+pub(super) struct Closed {
+    folders: Vec<PathBuf>,
+    /// Where managed worktrees are: the one part of the state that agents work in.
+    worktrees: PathBuf,
+}
+
+impl Closed {
+    pub(super) fn new(config_dir: &Path, state_home: &Path) -> Self {
+        let real = |path: &Path| {
+            crate::paths::resolve(Path::new("/"), &path.to_string_lossy())
+                .unwrap_or_else(|_| path.to_owned())
+        };
+        let state_home = real(state_home);
+        Self {
+            worktrees: state_home.join("worktrees"),
+            folders: vec![real(config_dir), state_home],
+        }
+    }
+
+    fn holds(&self, place: &Path) -> bool {
+        let at_work = place.starts_with(&self.worktrees) && place != self.worktrees;
+        !at_work && self.folders.iter().any(|folder| place.starts_with(folder))
+    }
+
+    fn is_below(&self, place: &Path) -> bool {
+        self.folders.iter().any(|folder| folder.starts_with(place))
+    }
+
+    /// Adds what may be opened of a place to `opened`.
+    fn open(&self, place: &Path, opened: &mut Vec<Opened>) {
+        if self.holds(place) {
+            return;
+        }
+        if !self.is_below(place) {
+            opened.extend(Opened::look(place));
+            return;
+        }
+        for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
+            // A link leads elsewhere, and would open that.
+            if entry.file_type().is_ok_and(|kind| !kind.is_symlink()) {
+                self.open(&entry.path(), opened);
+            }
+        }
+    }
+}
+
+/// Where these places really are. Left out is what leads over a link that lies in one of them:
+/// agents write there, so it may be theirs, of an earlier time even.
+pub(super) fn without_links(places: &[PathBuf]) -> Vec<PathBuf> {
+    let real: Vec<_> = places
+        .iter()
+        .filter_map(|place| place.canonicalize().ok())
+        .collect();
+    places
+        .iter()
+        .filter_map(|place| follow(place, &real))
+        .collect()
+}
+
+/// How many links a path may lead over; the kernel's own limit.
+const MAX_LINKS: usize = 40;
+
+/// What a path leads to, over links outside of `untrusted` only.
+fn follow(path: &Path, untrusted: &[PathBuf]) -> Option<PathBuf> {
+    let mut at = PathBuf::from("/");
+    let mut rest: Vec<OsString> = parts(path);
+    let mut links = 0;
+    while let Some(part) = rest.pop() {
+        if part == ".." {
+            at.pop();
+            continue;
+        }
+        let next = at.join(&part);
+        if !std::fs::symlink_metadata(&next).ok()?.is_symlink() {
+            at = next;
+            continue;
+        }
+        links += 1;
+        if links > MAX_LINKS || untrusted.iter().any(|place| at.starts_with(place)) {
+            return None;
+        }
+        let target = std::fs::read_link(&next).ok()?;
+        if target.is_absolute() {
+            at = PathBuf::from("/");
+        }
+        rest.extend(parts(&target));
+    }
+    Some(at)
+}
+
+/// The parts of a path, the last one first.
+fn parts(path: &Path) -> Vec<OsString> {
+    let parts = path
+        .components()
+        .rev()
+        .filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir));
+    parts.map(|part| part.as_os_str().to_owned()).collect()
+}
+
+/// A place as it was found; another one at the same path is another one.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Opened {
+    pub(super) path: PathBuf,
+    device: u64,
+    inode: u64,
+}
+
+impl Opened {
+    fn look(path: &Path) -> Option<Self> {
+        let found = std::fs::symlink_metadata(path).ok()?;
+        Some(Self {
+            path: path.to_owned(),
+            device: found.dev(),
+            inode: found.ino(),
+        })
+    }
+}
+
+/// What can be opened of these places now.
+pub(super) fn opened<'a>(
+    places: impl IntoIterator<Item = &'a PathBuf>,
+    closed: &Closed,
+) -> Vec<Opened> {
+    let mut opened = Vec::new();
+    for place in places {
+        closed.open(place, &mut opened);
+    }
+    opened
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(places: &[&Path], closed: &Closed) -> Vec<PathBuf> {
+        let places: Vec<PathBuf> = places.iter().map(|place| place.to_path_buf()).collect();
+        let mut paths: Vec<_> = opened(&places, closed)
+            .into_iter()
+            .map(|opened| opened.path)
+            .collect();
+        paths.sort_unstable();
+        paths
+    }
+
+    #[test]
+    fn a_link_that_lies_where_agents_write_opens_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let at = |path: &str| root.join(path);
+        for folder in ["work/sub", "home", "data/npm"] {
+            std::fs::create_dir_all(at(folder)).unwrap();
+        }
+        let link = |to: &str, from: &str| std::os::unix::fs::symlink(to, at(from)).unwrap();
+        link("../home", "work/target");
+        link("../data/npm", "home/.npm");
+        link("../work/target", "home/far");
+        link("loop", "home/loop");
+        let given = [
+            "work",
+            "work/target",
+            "home/.npm",
+            "home/far",
+            "home/loop",
+            "gone",
+            "work/../data",
+        ];
+        let real = without_links(&given.map(at));
+        assert_eq!(
+            real,
+            ["work", "data"].map(at),
+            "as `home` is among them, by a link"
+        );
+        let real = without_links(&["work", "work/sub", "home/.npm", "home/loop"].map(at));
+        assert_eq!(real, ["work", "work/sub", "data/npm"].map(at));
+    }
+
+    #[test]
+    fn around_what_is_closed_the_rest_is_opened_one_by_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for folder in [
+            "work",
+            ".config/shard",
+            ".config/other",
+            ".shard/worktrees/a",
+        ] {
+            std::fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        std::fs::write(root.join("file"), "").unwrap();
+        std::os::unix::fs::symlink("/etc", root.join("link")).unwrap();
+        let closed = Closed::new(&root.join(".config/shard"), &root.join(".shard"));
+        let at = |path: &str| root.join(path);
+        assert_eq!(
+            paths(&[&root], &closed),
+            [".config/other", "file", "work"].map(at)
+        );
+        assert_eq!(paths(&[&at("work"), &at("gone")], &closed), [at("work")]);
+        assert_eq!(
+            paths(&[&at(".shard/worktrees/a")], &closed),
+            [at(".shard/worktrees/a")]
+        );
+        for own in [".shard", ".shard/worktrees", ".config/shard"] {
+            assert!(paths(&[&at(own)], &closed).is_empty(), "{own}");
+        }
+    }
+}
