@@ -126,3 +126,22 @@ async fn a_reasoning_level_reaches_the_provider_as_it_wants_it() {
         assert_eq!(sent, [None, Some(value.clone()), Some(value), None]);
     }
 }
+
+#[tokio::test]
+async fn a_level_that_is_no_longer_there_is_told_and_not_sent() {
+    let model = ScriptedModel::answering(|_| reply![text("ok")]);
+    let home = Home::new(&model);
+    let agent = AgentProcess::start(&home, &[]);
+    let wish = json!({"model": "mock/m1", "effort": "high"});
+    agent.ok("set_reasoning_level", wish).await;
+    agent.quit().await;
+    let mut config = home.config().clone();
+    config["providers"]["mock"]["models"][0]["reasoning"] = json!(["low"]);
+    home.write_config(&config.to_string());
+    let output = run_cli(&home, &["run", "go", "--continue"], None).await;
+    assert_eq!(output.code(), 0, "{}", output.stderr);
+    let told = "the reasoning level high, which mock/m1 does not have";
+    assert!(output.stderr.contains(told), "{}", output.stderr);
+    let sent = model.request(0).await.body;
+    assert_eq!(sent.get("reasoning_effort"), None);
+}

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `session` | the task: its state, its loop, the life of turns |
 //! | `commands` | what each command of a client does |
+//! | `choices` | the commands that pick a mode, a model and an effort |
 //! | `turns` | what a turn asks of its session |
 //! | `conversation` | the entries, and what they amount to |
 //! | `draft` | the message that is being streamed |
@@ -18,6 +19,7 @@
 //! | `store` | the session file, and when it is synced |
 
 mod asks;
+mod choices;
 mod commands;
 mod conversation;
 mod draft;
