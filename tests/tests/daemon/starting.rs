@@ -52,6 +52,11 @@ async fn work_for_an_agent_that_cannot_start_is_refused_and_it_stays_attached() 
     assert!(why.contains("config.json"), "{why}");
     let exited = site.client.wait_for_type(mark, "agent_exited").await;
     assert_eq!(exited["runtime_state"], "failed");
+    // Nor does it lose what it has by wishing for it once more.
+    let again = json!({ "agent_id": agent.id, "role": "observer" });
+    site.client
+        .refused("RUNTIME_START_FAILED", "agent.attach", again)
+        .await;
     site.home.write_config(&good);
     assert_eq!(agent.turn("again").await.text(), "back");
 }

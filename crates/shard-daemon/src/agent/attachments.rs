@@ -15,11 +15,15 @@ pub(super) struct Attachment {
     role: AttachRole,
     /// What it is to be told before the `sync` after which events reach it; empty once it was.
     reserved: Vec<Welcome>,
+    /// It was welcomed before, so that it stays whatever becomes of a further wish to attach.
+    attached: bool,
 }
 
 /// The answer that comes right before the `sync`.
 #[derive(Debug)]
 pub(super) struct Welcome {
+    /// The role that it has from then on.
+    pub(super) role: AttachRole,
     pub(super) reply: Reply,
     pub(super) asked: AskedFor,
 }
@@ -30,17 +34,15 @@ pub(super) struct Attachments(Vec<Attachment>);
 
 impl Attachments {
     /// Takes a client in, or changes its role. Until it is welcomed it hears no events.
-    pub(super) fn reserve(&mut self, role: AttachRole, welcome: Welcome) {
+    pub(super) fn reserve(&mut self, welcome: Welcome) {
         let client = Arc::clone(&welcome.reply.client);
         match self.0.iter_mut().find(|it| it.client.id == client.id) {
-            Some(attachment) => {
-                attachment.role = role;
-                attachment.reserved.push(welcome);
-            }
+            Some(attachment) => attachment.reserved.push(welcome),
             None => self.0.push(Attachment {
                 client,
-                role,
+                role: welcome.role,
                 reserved: vec![welcome],
+                attached: false,
             }),
         }
     }
@@ -79,19 +81,21 @@ impl Attachments {
     /// Answers those that wait, each followed by the `sync`; from here on they hear events.
     pub(super) fn welcome(&mut self, sync: &Bytes, mut answer: impl FnMut(Welcome)) {
         for attachment in &mut self.0 {
+            attachment.attached = true;
             for welcome in attachment.reserved.drain(..) {
+                attachment.role = welcome.role;
                 answer(welcome);
                 attachment.client.send(sync.clone());
             }
         }
     }
 
-    /// Lets those go that wait, for they cannot be welcomed.
+    /// Gives up those wishes to attach that wait, for they cannot be fulfilled. Who was attached
+    /// before stays so, and has missed nothing: there was no process that could have said it.
     pub(super) fn turn_away(&mut self) -> Vec<Reply> {
-        let waiting = self.0.extract_if(.., |it| !it.reserved.is_empty());
-        waiting
-            .flat_map(|it| it.reserved)
-            .map(|welcome| welcome.reply)
-            .collect()
+        let waiting = self.0.iter_mut().flat_map(|it| it.reserved.drain(..));
+        let replies = waiting.map(|welcome| welcome.reply).collect();
+        self.0.retain(|it| it.attached);
+        replies
     }
 }

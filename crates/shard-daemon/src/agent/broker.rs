@@ -119,7 +119,7 @@ impl Broker {
     }
 
     fn attach(&mut self, role: AttachRole, asked: AskedFor, reply: Reply) {
-        self.attachments.reserve(role, Welcome { reply, asked });
+        self.attachments.reserve(Welcome { role, reply, asked });
         self.responders_changed();
         match &mut self.process {
             // One request is enough for all who wait: they are not told more than it reflects.
@@ -155,7 +155,7 @@ impl Broker {
         waiting
     }
 
-    fn responders_changed(&mut self) {
+    pub(super) fn responders_changed(&mut self) {
         let somebody = self.attachments.has_responder();
         let patience = self.shared.settings.ask_timeout;
         self.asks

@@ -188,9 +188,11 @@ impl Broker {
 
     /// Lets those in who wait for this `sync`.
     fn welcome(&mut self, sync: &str) {
-        if let Process::Running { sync_due, .. } = &mut self.process {
-            *sync_due = None;
-        }
+        // Of one that is being ended it would tell what is no more; who waits gets the next one's.
+        let Process::Running { sync_due, .. } = &mut self.process else {
+            return;
+        };
+        *sync_due = None;
         if !self.attachments.has_reserved() {
             return;
         }
@@ -209,6 +211,7 @@ impl Broker {
             };
             welcome.reply.send(outcome);
         });
+        self.responders_changed();
     }
 
     fn on_status(&mut self, status: AgentStatus, phase: Phase) {
