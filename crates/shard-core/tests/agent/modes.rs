@@ -169,16 +169,16 @@ async fn each_mode_says_which_tools_there_are() {
     let names: Vec<_> = modes.iter().map(|mode| mode["name"].clone()).collect();
     assert_eq!(names, ["build", "plan", "review"]);
     assert_eq!(listed["active"], "build");
-    for (mode, tools) in [("plan", &["echo"][..]), ("review", &["echo"])] {
+    for mode in ["plan", "review"] {
         set_mode(&mut bench, mode).await;
         bench.prompt("go").await;
         let call = bench.call().await;
-        assert_eq!(call.tools(), tools, "{mode}");
+        assert_eq!(call.tools(), ["echo", "look"], "{mode}");
         call.tool("c1", "fail", "{}");
         call.stop();
         let call = bench.call().await;
         let refusal =
-            format!(r#"!the mode {mode} does not have the tool "fail"; use one of: echo"#);
+            format!(r#"!the mode {mode} does not have the tool "fail"; use one of: echo, look"#);
         assert!(call.history().ends_with(&refusal), "{}", call.history());
         call.answer("ok");
         bench.until("status idle").await;
