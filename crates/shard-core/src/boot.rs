@@ -202,6 +202,8 @@ impl Boot {
                 .headless_policy
                 .unwrap_or(self.config.permissions.headless_policy),
             max_rounds: self.config.tools.max_rounds,
+            auto_compact: self.config.compaction.enabled,
+            keep_recent_tokens: self.config.compaction.keep_recent_tokens,
             max_output_bytes: usize::try_from(self.config.tools.max_output_bytes)
                 .unwrap_or(usize::MAX),
             output_dir,

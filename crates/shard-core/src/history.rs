@@ -15,11 +15,24 @@ use shard_types::{
 /// What stands in for a result that was never recorded.
 const NO_RESULT: &str = "no result of this call was recorded; it may or may not have had an effect";
 
-/// Builds the history for a provider call.
+/// Said in the name of the user where what is left of a conversation starts with the model's words.
+const GO_ON: &str = "(Go on. What came before is in the summary above.)";
+
+/// Builds the history for a provider call. `summarized` says that a summary stands for what came
+/// before these entries, so that they may start in the middle of a turn.
 #[must_use]
-pub(crate) fn assemble(entries: &[SessionEntry]) -> Vec<Message> {
+pub(crate) fn assemble(entries: &[SessionEntry], summarized: bool) -> Vec<Message> {
     let results = results(entries);
     let mut history: Vec<Message> = Vec::new();
+    if let Some(id) = starts_with_assistant(entries).filter(|_| summarized) {
+        let text = GO_ON.to_owned();
+        push(
+            &mut history,
+            id,
+            Role::User,
+            vec![ContentBlock::Text { text }],
+        );
+    }
     for entry in entries {
         let EntryBody::Message(details) = &entry.body else {
             continue;
@@ -43,6 +56,16 @@ pub(crate) fn assemble(entries: &[SessionEntry]) -> Vec<Message> {
         }
     }
     history
+}
+
+fn starts_with_assistant(entries: &[SessionEntry]) -> Option<EntryId> {
+    let first = entries.iter().find_map(|entry| match &entry.body {
+        EntryBody::Message(details) => Some((entry, details.role)),
+        _ => None,
+    });
+    first
+        .filter(|(_, role)| *role == Role::Assistant)
+        .map(|(entry, _)| entry.id.clone())
 }
 
 /// The first recorded result of each call.

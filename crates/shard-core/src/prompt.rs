@@ -18,9 +18,14 @@ the same; say what you wanted and ask.
 - Commands run without a terminal and with empty input. Pass flags that make programs run without questions.
 - Answer briefly and plainly. Name files as paths relative to the working directory.";
 
-/// Writes the system prompt. It changes only when the settings, the mode or what modes have kept
-/// do, so that a provider's prompt cache holds.
-pub(crate) fn system(settings: &Settings, mode: &dyn Mode, kept: &Artifacts) -> String {
+/// Writes the system prompt. It changes only when the settings, the mode, what modes have kept or
+/// the summary do, so that a provider's prompt cache holds; what changes most often stands last.
+pub(crate) fn system(
+    settings: &Settings,
+    mode: &dyn Mode,
+    kept: &Artifacts,
+    summary: Option<&str>,
+) -> String {
     let mut text = format!(
         "{WHO}\n\n{HOW}\n\nWorking directory: {}\n",
         settings.cwd.display()
@@ -31,5 +36,8 @@ pub(crate) fn system(settings: &Settings, mode: &dyn Mode, kept: &Artifacts) -> 
         _ = write!(text, "\n{section}\n");
     }
     text.push_str(&settings.context);
+    if let Some(summary) = summary {
+        _ = write!(text, "\n{summary}\n");
+    }
     text
 }

@@ -113,6 +113,10 @@ pub struct CompactionDetails {
     pub compactor: String,
     /// Its number in this session, from 0.
     pub index: u64,
+    /// What the session's provider calls had taken up to here, so that whoever takes it up again
+    /// need not read what the summary stands for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
 }
 
 /// `details` of a checkpoint, by their `artifactKind`.
@@ -194,6 +198,12 @@ pub enum Checkpoint {
         /// The effort.
         effort: String,
     },
+    /// The model reads the middle of these results no longer: nothing else made room. The rows
+    /// themselves are as they were.
+    ResultsShortened {
+        /// Entries of results.
+        entry_ids: Vec<EntryId>,
+    },
     /// Something that a mode keeps of a turn, or a kind that this build does not know; whole,
     /// with its `artifactKind`.
     #[serde(untagged)]
@@ -216,7 +226,7 @@ struct Row<'a> {
 
 impl Checkpoint {
     /// The kinds that are more than kept.
-    const KINDS: [&str; 8] = [
+    const KINDS: [&str; 9] = [
         "session",
         "fork",
         "prompt_accepted",
@@ -225,6 +235,7 @@ impl Checkpoint {
         "model_changed",
         "mode_changed",
         "reasoning_level_changed",
+        "results_shortened",
     ];
 
     /// Something of another kind, such as a mode keeps of a turn; none if the kind is taken.

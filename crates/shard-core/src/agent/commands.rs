@@ -51,7 +51,7 @@ impl AgentSession {
             AgentCommand::SetModel(wish) => return self.set_model(wish, reply),
             AgentCommand::ListReasoningLevels(_) => self.list_reasoning_levels(),
             AgentCommand::SetReasoningLevel(wish) => self.set_reasoning_level(&wish),
-            AgentCommand::SessionOp(op) => self.session_op(&op),
+            AgentCommand::SessionOp(op) => return self.session_op(&op, reply),
             AgentCommand::PermissionResponse(response) => self.answer_permission(response),
             AgentCommand::UiResponse(response) => self.answer_dialog(response),
         };
@@ -196,22 +196,22 @@ impl AgentSession {
         Ok(cleared)
     }
 
-    fn session_op(&self, wish: &SessionOp) -> Outcome {
+    fn session_op(&mut self, wish: &SessionOp, reply: Reply) {
         if self.turn.is_some() || !self.queue.is_empty() {
-            return Err(refuse(
+            return reply(Err(refuse(
                 ErrorCode::Conflict,
                 "a turn runs or waits; try again when the agent is idle",
-            ));
+            )));
         }
         let what = match wish.op {
-            SessionOpKind::Compact => "compaction",
+            SessionOpKind::Compact => return self.compact_on_demand(wish.args.as_ref(), reply),
             SessionOpKind::Fork => "forking",
             SessionOpKind::List => "listing sessions",
         };
-        Err(refuse(
+        reply(Err(refuse(
             ErrorCode::NotFound,
             format!("{what} is not configured in this agent"),
-        ))
+        )));
     }
 
     fn answer_permission(&mut self, response: PermissionResponse) -> Outcome {

@@ -1,19 +1,29 @@
-//! What has been said so far, in memory.
+//! What has been said so far, as far as the model still reads it: the live window.
 
 use std::collections::HashSet;
 
 use shard_types::event::LiveWindow;
-use shard_types::{ContentBlock, EntryBody, Message, Role, SessionEntry, Usage};
+use shard_types::{
+    Checkpoint, CompactionDetails, ContentBlock, EntryBody, EntryId, Message, Role, SessionEntry,
+    ToolResultContent, Usage,
+};
 
-use crate::history;
+use crate::{compaction, history};
 
 /// How much of a conversation a `sync` carries, in bytes of JSON.
 const WINDOW_BYTES: usize = 1024 * 1024;
 
-/// The messages and results of a session, in order.
+/// The messages and results since the last compaction, in order, and the summary before them.
 #[derive(Default)]
 pub(super) struct Conversation {
     entries: Vec<SessionEntry>,
+    /// What stands for everything before the entries.
+    summary: Option<CompactionDetails>,
+    /// How many messages and results stand before the entries.
+    before: u64,
+    /// The size in tokens of everything that is sent with the first so many entries, as the provider
+    /// or the last compaction gave it.
+    measured: Option<(u64, usize)>,
     call_ids: HashSet<String>,
     /// Calls of the last message of the model that have no result yet, in order.
     open_calls: Vec<String>,
@@ -25,10 +35,12 @@ pub(super) struct Conversation {
 impl Conversation {
     /// Takes up an entry that is on disk.
     pub(super) fn add(&mut self, entry: SessionEntry) {
+        let mut measured = None;
         match &entry.body {
             EntryBody::Message(message) if message.role == Role::Assistant => {
                 if let Some(usage) = &message.usage {
                     self.usage.get_or_insert_default().add(usage);
+                    measured = usage.context_tokens;
                 }
                 let ids = message.content.iter().filter_map(|block| match block {
                     ContentBlock::ToolCall { id, .. } => Some(id.clone()),
@@ -40,15 +52,80 @@ impl Conversation {
             }
             EntryBody::Message(_) => {}
             EntryBody::ToolResult(result) => {
-                self.open_calls.retain(|id| *id != result.tool_call_id)
+                self.open_calls.retain(|id| *id != result.tool_call_id);
             }
-            EntryBody::Checkpoint(shard_types::Checkpoint::ToolStarted { tool_call_id }) => {
+            EntryBody::Checkpoint(Checkpoint::ToolStarted { tool_call_id }) => {
                 self.started.insert(tool_call_id.clone());
                 return;
             }
+            EntryBody::Checkpoint(Checkpoint::ResultsShortened { entry_ids }) => {
+                return self.shorten(entry_ids);
+            }
+            EntryBody::Compaction(details) => return self.summarized(details),
             _ => return,
         }
         self.entries.push(entry);
+        if let Some(tokens) = measured {
+            self.measured = Some((tokens, self.entries.len()));
+        }
+    }
+
+    /// A summary takes the place of everything before the first entry that it keeps.
+    fn summarized(&mut self, details: &CompactionDetails) {
+        let first = &details.first_kept_entry_id;
+        if let Some(kept) = self.entries.iter().position(|entry| entry.id == *first) {
+            self.entries.drain(..kept);
+            self.before += kept as u64;
+        }
+        if details.usage.is_some() {
+            self.usage.clone_from(&details.usage);
+        }
+        if let Some(usage) = &mut self.usage {
+            usage.context_tokens = Some(details.tokens_after);
+        }
+        self.measured = Some((details.tokens_after, self.entries.len()));
+        self.summary = Some(details.clone());
+    }
+
+    /// From now on the model reads the ends of these results only.
+    fn shorten(&mut self, ids: &[EntryId]) {
+        let mut saved = 0;
+        for (index, entry) in (self.before..).zip(&mut self.entries) {
+            if !ids.contains(&entry.id) {
+                continue;
+            }
+            let size = compaction::estimate(entry);
+            if let EntryBody::ToolResult(result) = &mut entry.body
+                && let ToolResultContent::Text { text } = &mut result.content
+            {
+                *text = compaction::shorten(text, index);
+            }
+            saved += size.saturating_sub(compaction::estimate(entry));
+        }
+        if let Some((tokens, _)) = &mut self.measured {
+            *tokens = tokens.saturating_sub(saved);
+        }
+    }
+
+    /// The messages and results that the model reads, oldest first.
+    pub(super) fn entries(&self) -> &[SessionEntry] {
+        &self.entries
+    }
+
+    /// What stands for everything before them.
+    pub(super) fn summary(&self) -> Option<&CompactionDetails> {
+        self.summary.as_ref()
+    }
+
+    /// The size in tokens of a request with this history: as the provider said last, with an
+    /// estimate of what came since; else an estimate of all, to which `fixed` gives what is sent
+    /// besides.
+    pub(super) fn tokens(&self, fixed: impl FnOnce() -> u64) -> u64 {
+        let (known, rest) = match self.measured {
+            Some((tokens, entries)) => (tokens, self.entries.get(entries..).unwrap_or_default()),
+            None => (fixed(), &self.entries[..]),
+        };
+        known + rest.iter().map(compaction::estimate).sum::<u64>()
     }
 
     /// Calls that still need a result, and whether each had started.
@@ -76,7 +153,7 @@ impl Conversation {
 
     /// The history for a provider.
     pub(super) fn history(&self) -> Vec<Message> {
-        history::assemble(&self.entries)
+        history::assemble(&self.entries, self.summary.is_some())
     }
 
     /// What the model said last.
@@ -90,7 +167,7 @@ impl Conversation {
     pub(super) fn window(&self, draft: Option<Message>) -> LiveWindow {
         let mut messages: Vec<Message> = Vec::new();
         let mut room = WINDOW_BYTES;
-        let mut has_more = false;
+        let mut has_more = self.before > 0;
         for message in draft
             .into_iter()
             .chain(self.entries.iter().rev().filter_map(shown))
@@ -106,7 +183,7 @@ impl Conversation {
         messages.reverse();
         LiveWindow {
             messages,
-            compaction_index: None,
+            compaction_index: self.summary.as_ref().map(|summary| summary.index),
             has_more,
         }
     }

@@ -57,6 +57,11 @@ pub(crate) enum TurnRequest {
     Stream(ProviderEvent),
     /// The provider call is tried again after a while.
     Retry { detail: String },
+    /// The history does not fit the model; the next plan is to have a shorter one.
+    MakeRoom {
+        /// Or why that cannot be.
+        answer: oneshot::Sender<Result<(), String>>,
+    },
     /// The answer is whole: what came of it?
     Finish {
         cut: bool,

@@ -21,6 +21,7 @@
 mod asks;
 mod choices;
 mod commands;
+mod compaction;
 mod conversation;
 mod draft;
 mod effort;

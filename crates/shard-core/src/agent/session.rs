@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::asks::Asks;
 use super::commands::Outcome;
+use super::compaction::Squeeze;
 use super::conversation::Conversation;
 use super::draft::Draft;
 use super::effort::{self, Effort};
@@ -57,6 +58,8 @@ pub(super) struct RunningTurn {
     cut_off: Option<Instant>,
     pub(super) usage: Option<Usage>,
     pub(super) rounds: u32,
+    /// What was done so that its next call fits.
+    pub(super) squeeze: Squeeze,
     /// Something has come that the model has not read: words of a person, or results.
     pub(super) unread: bool,
     /// A row of it could not be written.
@@ -392,6 +395,7 @@ impl AgentSession {
             cut_off: None,
             usage: None,
             rounds: 0,
+            squeeze: Squeeze::default(),
             unread: false,
             failed: false,
             draft: None,
@@ -528,6 +532,7 @@ impl AgentSession {
         for (reply, outcome) in self.aborting.drain(..) {
             reply(outcome);
         }
+        self.compact_between_turns();
         let failed = reason == TurnEndReason::Error;
         self.set_status(if failed {
             AgentStatus::Error

@@ -42,6 +42,10 @@ pub struct Settings {
     pub headless_policy: HeadlessPolicy,
     /// Provider calls in one turn.
     pub max_rounds: u32,
+    /// Whether the conversation is compacted when its window fills up, without being asked to.
+    pub auto_compact: bool,
+    /// How many of the newest tokens a compaction keeps as they are, within what the model takes.
+    pub keep_recent_tokens: u64,
     /// How much of a tool's output goes to the model, in bytes.
     pub max_output_bytes: usize,
     /// What people wrote down for agents: a part of the system prompt.

@@ -17,12 +17,12 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::asks::PendingKind;
+use super::compaction::Squeeze;
 use super::draft::{Draft, Finished};
 use super::handle::{Answer, AnsweredBy, Plan, StartedCall, TurnRequest};
 use super::session::{AgentSession, RunningTurn};
 use super::settings::Responder;
 use crate::gate::{visible, visible_text};
-use crate::prompt;
 
 impl AgentSession {
     pub(super) fn on_turn_request(&mut self, request: TurnRequest) {
@@ -33,6 +33,17 @@ impl AgentSession {
             }
             TurnRequest::Stream(event) => self.stream(event),
             TurnRequest::Retry { detail } => self.retry(detail),
+            TurnRequest::MakeRoom { answer } => {
+                let made = self.make_room();
+                if made.is_ok()
+                    && let Some(turn) = &mut self.turn
+                {
+                    // The call that was refused is made again.
+                    turn.rounds -= 1;
+                    turn.unread = true;
+                }
+                _ = answer.send(made);
+            }
             TurnRequest::Finish { cut, answer } => {
                 let finished = self.finish_message(cut);
                 self.answer_or_fail(finished, answer);
@@ -101,6 +112,10 @@ impl AgentSession {
                 break; // what could not be written keeps its place before those after it
             }
         }
+        if let Err(full) = self.fit() {
+            self.complain(ErrorCode::ProviderError, full);
+            return Plan::Stop(TurnEndReason::Error);
+        }
         let history = self.conversation.history();
         let to_answer = history.last().is_some_and(|last| last.role == Role::User);
         match &mut self.turn {
@@ -139,7 +154,7 @@ impl AgentSession {
     fn request(&self, messages: Vec<Message>) -> ProviderRequest {
         ProviderRequest {
             model: self.model.spec.clone(),
-            system: prompt::system(&self.settings, &*self.mode, &self.kept),
+            system: self.system_prompt(),
             messages,
             tools: self.toolbox.declarations(&*self.mode),
             reasoning: self.effort.asked_of(&self.model.spec).map(str::to_owned),
@@ -173,6 +188,7 @@ impl AgentSession {
                 calls: Vec::new(),
             });
         };
+        turn.squeeze = Squeeze::default();
         let usage = turn.usage_of(&draft);
         let finished = draft.finish(cut);
         if !finished.content.is_empty() {

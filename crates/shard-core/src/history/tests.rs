@@ -49,6 +49,10 @@ fn result(id: &str, said: &str) -> SessionEntry {
 
 /// The history as one short line: `U:` and `A:` with `"text"`, `call`, `=result`, `!missing`.
 fn sketch(entries: &[SessionEntry]) -> String {
+    sketch_after(entries, false)
+}
+
+fn sketch_after(entries: &[SessionEntry], summarized: bool) -> String {
     let block = |block: &ContentBlock| match block {
         ContentBlock::Text { text } => format!("{text:?}"),
         ContentBlock::ToolCall { id, .. } => id.clone(),
@@ -68,7 +72,7 @@ fn sketch(entries: &[SessionEntry]) -> String {
             blocks.join(" ")
         )
     };
-    assemble(entries)
+    assemble(entries, summarized)
         .iter()
         .map(message)
         .collect::<Vec<_>>()
@@ -152,10 +156,29 @@ fn what_broke_off_keeps_its_words_and_loses_its_thoughts() {
     );
 }
 
+#[test]
+fn after_a_summary_a_history_may_start_within_a_turn() {
+    let entries = [
+        message(Role::Assistant, vec![call("a")]),
+        result("a", "one"),
+        message(Role::Assistant, vec![text("done")]),
+    ];
+    assert_eq!(
+        sketch_after(&entries, true),
+        r#"U: "(Go on. What came before is in the summary above.)" | A: a | U: =one | A: "done""#
+    );
+    assert_eq!(sketch_after(&entries, false), "");
+    let entries = [message(Role::User, vec![text("go")])];
+    assert_eq!(sketch_after(&entries, true), r#"U: "go""#);
+}
+
 proptest! {
     /// Any pile of entries gives a history that a strict provider takes.
     #[test]
-    fn every_history_is_valid(kinds in prop::collection::vec((0u8..6, 0u8..4), 0..24)) {
+    fn every_history_is_valid(
+        kinds in prop::collection::vec((0u8..6, 0u8..4), 0..24),
+        summarized in any::<bool>(),
+    ) {
         let id = |n: u8| format!("c{n}");
         let mut used = 0u8;
         let entries: Vec<_> = kinds.into_iter().map(|(kind, n)| match kind {
@@ -169,7 +192,7 @@ proptest! {
             4 => result(&id(used.saturating_sub(n)), "ok"),
             _ => message(Role::Assistant, vec![text("words")]),
         }).collect();
-        let history = assemble(&entries);
+        let history = assemble(&entries, summarized);
         if let Some(first) = history.first() {
             prop_assert_eq!(first.role, Role::User);
         }

@@ -51,6 +51,11 @@ impl TurnLink {
         self.tell(TurnRequest::Retry { detail }).await
     }
 
+    /// Asks for a shorter history, because the provider refused this one; else why there is none.
+    pub(super) async fn make_room(&self) -> Result<Result<(), String>, SessionGone> {
+        self.ask(|answer| TurnRequest::MakeRoom { answer }).await
+    }
+
     pub(super) async fn finish(&self, cut: bool) -> Result<Finished, SessionGone> {
         self.ask(|answer| TurnRequest::Finish { cut, answer }).await
     }

@@ -11,7 +11,9 @@ mod link;
 use std::sync::Arc;
 
 use futures_util::StreamExt;
-use shard_contracts::{ProviderError, ProviderEvent, ProviderRequest, StopReason, Ui};
+use shard_contracts::{
+    ProviderError, ProviderErrorKind, ProviderEvent, ProviderRequest, StopReason, Ui,
+};
 use shard_types::event::TurnEndReason;
 use shard_types::{ContentBlock, ErrorCode};
 use tokio_util::sync::CancellationToken;
@@ -57,6 +59,8 @@ pub(crate) struct Turn {
 /// How a provider call ended.
 enum Called {
     Whole(StopReason),
+    /// The window was too small for it and has been made roomier.
+    Again,
     Failed(TurnEndReason),
 }
 
@@ -74,6 +78,7 @@ impl Turn {
             };
             let stop = match self.call_provider(&selection, request).await? {
                 Called::Whole(stop) => stop,
+                Called::Again => continue,
                 Called::Failed(reason) => return Ok(reason),
             };
             let cut = stop != StopReason::Done;
@@ -151,6 +156,16 @@ impl Turn {
                     started: false,
                 } => error,
             };
+            if error.kind == ProviderErrorKind::ContextTooLong {
+                let Err(full) = self.link.make_room().await? else {
+                    return Ok(Called::Again);
+                };
+                let message = format!("{}. {full}", error.message.trim_end_matches('.'));
+                self.link
+                    .complain(ErrorCode::ProviderError, message)
+                    .await?;
+                return Ok(Called::Failed(TurnEndReason::Error));
+            }
             attempt += 1;
             let Some(wait) = policy.delay(attempt, &error) else {
                 self.link
@@ -226,7 +241,7 @@ fn too_long(selection: &Selection) -> ProviderError {
         "the answer of {} is longer than {ANSWER_BYTES} bytes, so it was ended; ask for smaller steps",
         selection.id()
     );
-    ProviderError::new(shard_contracts::ProviderErrorKind::Malformed, message)
+    ProviderError::new(ProviderErrorKind::Malformed, message)
 }
 
 /// How one try of a provider call ended.
@@ -243,5 +258,5 @@ fn is_said(block: &ContentBlock) -> bool {
 
 fn ended_early(selection: &Selection) -> ProviderError {
     let message = format!("the answer of {} ended before it was whole", selection.id());
-    ProviderError::new(shard_contracts::ProviderErrorKind::Network, message)
+    ProviderError::new(ProviderErrorKind::Network, message)
 }

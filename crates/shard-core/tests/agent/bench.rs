@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use shard_contracts::{BoxFuture, EventBus, EventSubscriber, Mode, Provider, Tool};
+use shard_contracts::{BoxFuture, Compactor, EventBus, EventSubscriber, Mode, Provider, Tool};
 use shard_core::agent::{AgentHandle, AgentSession, Channel, Responder, Settings};
 use shard_core::bus::Bus;
 use shard_core::catalog::{Catalog, Selection};
@@ -79,6 +79,11 @@ pub(crate) struct Setup {
     pub(crate) modes: Vec<Arc<dyn Mode>>,
     /// The reasoning efforts of the models of the providers `one` and `two`.
     pub(crate) efforts: [&'static [&'static str]; 2],
+    /// How many tokens fit into a request to the model of `one`.
+    pub(crate) window: Option<u64>,
+    pub(crate) compactor: Option<Arc<dyn Compactor>>,
+    pub(crate) auto_compact: bool,
+    pub(crate) keep_recent_tokens: u64,
 }
 
 impl Default for Setup {
@@ -89,6 +94,10 @@ impl Default for Setup {
             max_rounds: 200,
             modes: modes::builtin(),
             efforts: [&[], &[]],
+            window: None,
+            compactor: None,
+            auto_compact: true,
+            keep_recent_tokens: 20_000,
         }
     }
 }
@@ -165,7 +174,10 @@ impl Bench {
         let gate = Arc::new(ScriptedGate::default());
         let capabilities = capabilities(&setup, &gate, &ran, &held_sender, &call_sender);
         let provider = Arc::clone(&capabilities.providers[0]);
-        let spec = model(false, setup.efforts[0]);
+        let spec = ModelSpec {
+            context_window: setup.window,
+            ..model(false, setup.efforts[0])
+        };
         let settings = Settings {
             context: String::new(),
             cwd: folder.path().to_owned(),
@@ -177,6 +189,8 @@ impl Bench {
             ask_timeout: Duration::from_secs(60),
             headless_policy: setup.policy,
             max_rounds: setup.max_rounds,
+            auto_compact: setup.auto_compact,
+            keep_recent_tokens: setup.keep_recent_tokens,
             max_output_bytes: 50_000,
             output_dir: folder.path().join("output"),
         };
@@ -422,6 +436,7 @@ fn capabilities(
         .map(provider)
         .into(),
         gate: Some(Arc::clone(gate) as _),
+        compactor: setup.compactor.clone(),
         ..Snapshot::default()
     }
 }

@@ -10,6 +10,7 @@ mod abort;
 mod asks;
 mod bench;
 mod calls;
+mod compaction;
 mod direct;
 mod disk;
 mod extensions;

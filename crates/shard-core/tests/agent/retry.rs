@@ -60,7 +60,6 @@ async fn what_fails_for_good_is_told_once() {
     for kind in [
         ProviderErrorKind::Auth,
         ProviderErrorKind::NotFound,
-        ProviderErrorKind::ContextTooLong,
         ProviderErrorKind::Rejected,
         ProviderErrorKind::Malformed,
     ] {
