@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
+use shard_protocol::UsageGroup;
 use shard_types::{AgentId, HeadlessPolicy, PrincipalId, SessionId};
+
+use crate::commands::usage;
 
 /// A coding agent that works in your checkout, and asks before it changes things.
 #[derive(Debug, Parser)]
@@ -38,6 +41,8 @@ pub(crate) enum Command {
     Shutdown(ShutdownArgs),
     /// Say which browsers may come in.
     Auth(AuthArgs),
+    /// Say what agents used: tokens and cost.
+    Usage(UsageArgs),
     /// Carry out one prompt and print the answer.
     Run(RunArgs),
     /// Serve an agent on stdin and stdout, one JSON message a line.
@@ -253,6 +258,22 @@ pub(crate) enum AuthCommand {
         /// Which, as `shard auth ls` lists it.
         principal: PrincipalId,
     },
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct UsageArgs {
+    /// One row for each day, model, agent or project.
+    #[arg(long, value_name = "WHAT", default_value = "day", value_parser = usage::group)]
+    pub(crate) by: UsageGroup,
+    /// From then on: a day such as 2026-11-30, or how long ago, such as 12h or 7d.
+    #[arg(long, value_name = "WHEN", value_parser = usage::moment)]
+    pub(crate) since: Option<u64>,
+    /// Up to then.
+    #[arg(long, value_name = "WHEN", value_parser = usage::moment)]
+    pub(crate) until: Option<u64>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, clap::Args)]

@@ -50,6 +50,7 @@ fn run(args: Args, hardened: std::io::Result<()>) -> Result<(), Failure> {
         Command::Kill(args) => commands::kill::run(&args),
         Command::Shutdown(args) => commands::shutdown::run(&args),
         Command::Auth(args) => commands::auth::run(args),
+        Command::Usage(args) => commands::usage::run(&args),
         Command::Agent(args) => commands::agent::run(args),
         Command::Run(args) => commands::run::run(args),
         Command::Config(args) => commands::config::run(args),

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use shard_config::{Config, ProviderConfig, ProviderKind, expand_home};
 use shard_contracts::{Extension, Mode, Provider, Tool};
-use shard_session::{Header, Loaded, SessionError, SessionFile};
-use shard_types::{Checkpoint, EntryBody, ErrorCode, HeadlessPolicy, SessionId, time};
+use shard_session::{Header, Loaded, SessionError, SessionFile, UsageLog};
+use shard_types::{AgentId, Checkpoint, EntryBody, ErrorCode, HeadlessPolicy, SessionId, time};
 
 use crate::agent::{AgentHandle, AgentSession, Channel, Effort, Responder, SessionUi, Settings};
 use crate::bundled;
@@ -60,6 +60,8 @@ pub struct Boot {
     pub environment: Vec<(OsString, OsString)>,
     /// The session.
     pub session: SessionChoice,
+    /// Which agent this is, where a daemon looks after it.
+    pub agent_id: Option<AgentId>,
     /// Where standing permissions are kept; beside the session's file if left out.
     pub grants_path: Option<PathBuf>,
     /// `provider/model`, over what the session and the configuration say.
@@ -171,6 +173,13 @@ impl Boot {
         host.install(&bundled::Modes).await;
         host.install(&bundled::Gatekeeper(Arc::new(gate))).await;
         host.install(&bundled::Providers(self.providers())).await;
+        let usage = UsageLog::new(
+            &self.state_home,
+            session_id.clone(),
+            self.agent_id.clone(),
+            cwd.display().to_string(),
+        );
+        host.install(&bundled::UsageKeeper(Arc::new(usage))).await;
         for extension in &self.extensions {
             host.install(&**extension).await;
         }

@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use shard_contracts::{
-    BoxFuture, Disposer, Extension, ExtensionApi, ExtensionError, PermissionGate, Provider, Tool,
+    BoxFuture, Disposer, EventSubscriber, Extension, ExtensionApi, ExtensionError, PermissionGate,
+    Provider, Tool,
 };
+use shard_session::UsageLog;
+use shard_types::event::AgentEvent;
 
 use crate::modes;
 
@@ -73,5 +76,31 @@ impl Extension for Providers {
             .iter()
             .for_each(|provider| api.register_provider(Arc::clone(provider)));
         installed()
+    }
+}
+
+/// Writes down what provider calls take.
+pub(crate) struct UsageKeeper(pub(crate) Arc<UsageLog>);
+
+impl Extension for UsageKeeper {
+    fn id(&self) -> &'static str {
+        "usage"
+    }
+
+    fn install<'a>(&'a self, api: &'a mut dyn ExtensionApi) -> Installed<'a> {
+        api.on(Arc::new(Keeping(Arc::clone(&self.0))));
+        installed()
+    }
+}
+
+struct Keeping(Arc<UsageLog>);
+
+impl EventSubscriber for Keeping {
+    fn event(&self, event: &AgentEvent) {
+        if let AgentEvent::Usage(usage) = event
+            && let Err(error) = self.0.append(usage)
+        {
+            tracing::warn!(%error, "what a provider call took cannot be written down");
+        }
     }
 }

@@ -35,4 +35,5 @@ mod unix;
 pub use daemon::{Running, Stopper, start};
 pub use home::{DaemonFile, StartError};
 pub use manifest::{MadeBy, Managed, Manifest, ManifestError};
+pub use orchestrator::usage_rows;
 pub use settings::Settings;

@@ -12,9 +12,11 @@ mod file;
 mod load;
 mod locate;
 mod summary;
+mod usage;
 
 pub use error::SessionError;
 pub use file::{SessionFile, Syncer};
 pub use load::{Damage, Header, Loaded, load};
 pub use locate::{SessionRef, by_id, latest};
 pub use summary::{Page, Summary, page, summarize};
+pub use usage::{UsageLog, UsageRecord, UsageSum, sum_usage};

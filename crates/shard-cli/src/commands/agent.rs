@@ -115,6 +115,7 @@ fn supervised(
     let path = manifest.session_file(&places.state_home);
     let fresh = !path.exists();
     Ok(Boot {
+        agent_id: Some(agent_id.clone()),
         cwd: Some(manifest.cwd.clone()),
         session: SessionChoice::At {
             id: manifest.session_id.clone(),

@@ -17,6 +17,7 @@ pub(crate) mod schema;
 mod show;
 pub(crate) mod shutdown;
 pub(crate) mod stop;
+pub(crate) mod usage;
 pub(crate) mod web;
 
 use std::future::Future;
@@ -92,6 +93,7 @@ fn boot(places: Places, config: Config) -> Boot {
         home: places.home,
         environment: places.environment,
         session: SessionChoice::New,
+        agent_id: None,
         grants_path: None,
         model: None,
         mode: None,

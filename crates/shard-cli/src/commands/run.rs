@@ -208,6 +208,7 @@ mod tests {
             home: None,
             environment: Vec::new(),
             session: SessionChoice::New,
+            agent_id: None,
             grants_path: None,
             model: None,
             mode: None,

@@ -4,12 +4,15 @@ mod agents;
 mod auth;
 mod paths;
 mod sessions;
+mod usage;
 
 use shard_protocol::{Agents, DaemonCommand, ErrorBody};
 use shard_types::ErrorCode;
 
 use crate::client::{Outcome, Who, data, refuse};
 use crate::daemon::Daemon;
+
+pub use usage::usage_rows;
 
 pub(crate) use sessions::{Summaries, activate};
 
@@ -29,6 +32,7 @@ pub(crate) async fn carry_out(daemon: &Daemon, who: &Who, command: DaemonCommand
         DaemonCommand::AuthApprove(wish) => auth::approve(daemon, who, &wish.code),
         DaemonCommand::AuthList(_) => auth::list(daemon),
         DaemonCommand::AuthRevoke(wish) => auth::revoke(daemon, &wish.principal_id).await,
+        DaemonCommand::UsageQuery(query) => usage::query(daemon, query).await,
         other => Err(refuse(
             ErrorCode::NotFound,
             format!("this daemon does not offer `{}`", other.type_name()),
