@@ -18,6 +18,7 @@ mod slow_clients;
 mod starting;
 mod streams;
 mod tools_at_the_socket;
+mod usage;
 mod web;
 
 use serde_json::{Value, json};
