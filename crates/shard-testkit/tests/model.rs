@@ -34,9 +34,21 @@ fn anthropic_body() -> Value {
     })
 }
 
+fn responses_body() -> Value {
+    let words = json!([{"type": "input_text", "text": "Hello"}]);
+    json!({
+        "model": "m1",
+        "stream": true,
+        "store": false,
+        "include": ["reasoning.encrypted_content"],
+        "input": [{"type": "message", "role": "user", "content": words}],
+    })
+}
+
 async fn post(model: &ScriptedModel, provider: Provider) -> reqwest::Response {
     let (path, body) = match provider {
         Provider::OpenAi => ("chat/completions", openai_body()),
+        Provider::Responses => ("responses", responses_body()),
         Provider::Anthropic => ("v1/messages", anthropic_body()),
     };
     let request = client()

@@ -11,6 +11,7 @@ use tokio::net::TcpStream;
 async fn send(model: &ScriptedModel, provider: Provider, body: &Value) -> (u16, Vec<String>) {
     let path = match provider {
         Provider::OpenAi => "/v1/chat/completions",
+        Provider::Responses => "/v1/responses",
         Provider::Anthropic => "/v1/messages",
     };
     let body = body.to_string();
