@@ -48,7 +48,7 @@ async fn ended(child: &mut Child) -> std::process::ExitStatus {
 
 #[tokio::test]
 async fn stdout_has_the_answer_alone_and_stderr_the_tools() {
-    for provider in [Provider::OpenAi, Provider::Anthropic] {
+    for provider in Provider::ALL {
         let model = ScriptedModel::start([
             reply![
                 tool("bash", json!({"command": "echo from-the-tool"})),

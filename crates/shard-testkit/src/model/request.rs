@@ -15,6 +15,11 @@ pub enum Provider {
     Anthropic,
 }
 
+impl Provider {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::OpenAi, Self::Responses, Self::Anthropic];
+}
+
 /// One request to the scripted model.
 #[derive(Debug, Clone)]
 pub struct Request {
