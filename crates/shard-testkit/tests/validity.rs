@@ -334,12 +334,16 @@ async fn responses_are_lists_of_items() {
         ),
         (json!([{"type": "robot"}]), &["unknown type \"robot\""]),
     ];
-    let mut cases: Vec<(Value, &[&str])> = histories
+    let cases = histories
         .into_iter()
-        .map(|(items, faults)| (responses("input", items), faults))
-        .collect();
+        .map(|(items, faults)| (responses("input", items), faults));
+    check(Provider::Responses, cases.collect()).await;
+}
+
+#[tokio::test]
+async fn what_stands_around_the_items() {
     let tool = |strict: bool| json!([{"type": "function", "name": "a", "parameters": {"type": "object"}, "strict": strict}]);
-    cases.extend::<[(Value, &[&str]); 4]>([
+    let cases: Vec<(Value, &[&str])> = vec![
         (responses("tools", tool(false)), &[]),
         (
             responses("tools", tool(true)),
@@ -350,7 +354,7 @@ async fn responses_are_lists_of_items() {
             responses("instructions", " ".into()),
             &["`instructions` is blank"],
         ),
-    ]);
+    ];
     check(Provider::Responses, cases).await;
 }
 

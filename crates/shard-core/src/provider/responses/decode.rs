@@ -34,7 +34,7 @@ impl Sort {
     }
 }
 
-/// Where in an item a text belongs.
+/// The lists of texts in an item.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum List {
     /// The only list of messages and calls; of reasoning the thoughts as they were.
@@ -42,6 +42,9 @@ enum List {
     /// Of reasoning what may be shown of the thoughts.
     Summary,
 }
+
+/// Where a text belongs: the item, by its place in ours, the list, and the number in it.
+type Place = (usize, List, u64);
 
 /// One item of the answer, as far as it has come.
 struct Item {
@@ -108,14 +111,8 @@ impl Decoder {
     }
 
     /// Text that goes on.
-    fn more(
-        &mut self,
-        at: usize,
-        list: List,
-        number: u64,
-        delta: &str,
-        out: &mut Vec<ProviderEvent>,
-    ) {
+    fn more(&mut self, place: Place, delta: &str, out: &mut Vec<ProviderEvent>) {
+        let (at, list, number) = place;
         let item = &mut self.items[at];
         // The same thought may come as a summary and as it was: the first of them counts.
         let told = item.sort == Sort::Reasoning && item.parts.keys().any(|(l, _)| *l != list);
@@ -123,10 +120,8 @@ impl Decoder {
             return;
         }
         let begins = !item.parts.contains_key(&(list, number));
-        item.parts
-            .entry((list, number))
-            .or_default()
-            .push_str(delta);
+        let part = item.parts.entry((list, number)).or_default();
+        part.push_str(delta);
         match (item.sort, item.block) {
             (Sort::Message, _) => self.blocks.text(delta, out),
             (Sort::Reasoning, None) => item.block = Some(self.blocks.open_thinking(delta, out)),
@@ -146,19 +141,13 @@ impl Decoder {
 
     /// Text that is whole: what had not come of it is passed on. What was shown cannot be taken back,
     /// so a text that goes another way is left alone; then this is false.
-    fn whole(
-        &mut self,
-        at: usize,
-        list: List,
-        number: u64,
-        text: &str,
-        out: &mut Vec<ProviderEvent>,
-    ) -> bool {
+    fn whole(&mut self, place: Place, text: &str, out: &mut Vec<ProviderEvent>) -> bool {
+        let (at, list, number) = place;
         let said = self.items[at].parts.get(&(list, number));
         let Some(rest) = text.strip_prefix(said.map_or("", String::as_str)) else {
             return false;
         };
-        self.more(at, list, number, rest, out);
+        self.more(place, rest, out);
         true
     }
 
@@ -176,11 +165,11 @@ impl Decoder {
         self.refused |= part == "refusal";
         let at = self.find(sort, event, text(event, "item_id"));
         let number = event.get(number).and_then(Value::as_u64).unwrap_or(0);
-        match what {
-            "delta" => self.more(at, list, number, text(event, "delta"), out),
-            _ => {
-                self.whole(at, list, number, text(event, key), out);
-            }
+        let place = (at, list, number);
+        if what == "delta" {
+            self.more(place, text(event, "delta"), out);
+        } else {
+            self.whole(place, text(event, key), out);
         }
     }
 
@@ -194,23 +183,16 @@ impl Decoder {
         };
         let at = self.find(sort, event, text(event, "item_id"));
         let number = event.get(number).and_then(Value::as_u64).unwrap_or(0);
-        self.part(at, list, number, part, out);
+        self.part((at, list, number), part, out);
     }
 
-    fn part(
-        &mut self,
-        at: usize,
-        list: List,
-        number: u64,
-        part: &Value,
-        out: &mut Vec<ProviderEvent>,
-    ) -> bool {
+    fn part(&mut self, place: Place, part: &Value, out: &mut Vec<ProviderEvent>) -> bool {
         self.refused |= text(part, "type") == "refusal";
         let said = match text(part, "text") {
             "" => text(part, "refusal"),
             said => said,
         };
-        self.whole(at, list, number, said, out)
+        self.whole(place, said, out)
     }
 
     /// An item as it stands now.
@@ -221,21 +203,16 @@ impl Decoder {
                 for (list, key) in [(List::Summary, "summary"), (List::Content, "content")] {
                     // Where deltas had no numbers, the first part has taken in the others.
                     let mut parts = (0..).zip(array(item, key));
-                    parts.all(|(number, part)| self.part(at, list, number, part, out));
+                    parts.all(|(number, part)| self.part((at, list, number), part, out));
                 }
             }
             Sort::Call => {
                 self.name(at, item, out);
-                let args = &item["arguments"];
-                let args = args.as_str().map_or_else(
-                    || {
-                        args.as_object()
-                            .map(|_| args.to_string())
-                            .unwrap_or_default()
-                    },
-                    str::to_owned,
-                );
-                self.whole(at, List::Content, 0, &args, out);
+                let args = match &item["arguments"] {
+                    args @ Value::Object(_) => args.to_string(),
+                    args => args.as_str().unwrap_or_default().to_owned(),
+                };
+                self.whole((at, List::Content, 0), &args, out);
             }
             Sort::Other => {}
         }
