@@ -86,118 +86,12 @@ fn call(args: &str) -> Value {
     json!({ "type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "read", "arguments": args })
 }
 
-/// Everything that OpenAI sends for one answer with thoughts, words and a call.
+/// One answer with thoughts, words and a call, told as often as OpenAI tells it.
+const USUAL: &str = include_str!("usual.jsonl");
+
 fn usual() -> Vec<Value> {
-    let mut output = vec![
-        sealed("rs_1", &["first", "second"]),
-        message("yes"),
-        call("{\"path\":\"x\"}"),
-    ];
-    output[0]["status"] = json!("completed");
-    let summary = |n: u64, name: &str, more: Value| {
-        let mut event = event(name, more);
-        event["item_id"] = json!("rs_1");
-        event["output_index"] = json!(0);
-        event["summary_index"] = json!(n);
-        event
-    };
-    let part = |text: &str| json!({ "part": { "type": "summary_text", "text": text } });
-    let at = |index: u64, id: &str, mut more: Value| {
-        more["output_index"] = json!(index);
-        more["item_id"] = json!(id);
-        more["content_index"] = json!(0);
-        more
-    };
-    vec![
-        event(
-            "created",
-            json!({ "response": { "status": "in_progress", "output": [], "error": null, "usage": null } }),
-        ),
-        event(
-            "in_progress",
-            json!({ "response": { "status": "in_progress" } }),
-        ),
-        event(
-            "output_item.added",
-            json!({ "output_index": 0, "item": { "type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "early" } }),
-        ),
-        summary(0, "reasoning_summary_part.added", part("")),
-        summary(0, "reasoning_summary_text.delta", json!({ "delta": "fir" })),
-        summary(0, "reasoning_summary_text.delta", json!({ "delta": "st" })),
-        summary(0, "reasoning_summary_text.done", json!({ "text": "first" })),
-        summary(0, "reasoning_summary_part.done", part("first")),
-        summary(1, "reasoning_summary_part.added", part("")),
-        summary(
-            1,
-            "reasoning_summary_text.delta",
-            json!({ "delta": "second" }),
-        ),
-        summary(
-            1,
-            "reasoning_summary_text.done",
-            json!({ "text": "second" }),
-        ),
-        event(
-            "output_item.done",
-            json!({ "output_index": 0, "item": output[0] }),
-        ),
-        event(
-            "output_item.added",
-            json!({ "output_index": 1, "item": { "type": "message", "id": "msg_1", "content": [] } }),
-        ),
-        event(
-            "content_part.added",
-            at(
-                1,
-                "msg_1",
-                json!({ "part": { "type": "output_text", "text": "" } }),
-            ),
-        ),
-        event(
-            "output_text.delta",
-            at(1, "msg_1", json!({ "delta": "ye" })),
-        ),
-        event("output_text.delta", at(1, "msg_1", json!({ "delta": "s" }))),
-        event("output_text.done", at(1, "msg_1", json!({ "text": "yes" }))),
-        event(
-            "content_part.done",
-            at(
-                1,
-                "msg_1",
-                json!({ "part": { "type": "output_text", "text": "yes" } }),
-            ),
-        ),
-        event(
-            "output_item.done",
-            json!({ "output_index": 1, "item": output[1] }),
-        ),
-        event(
-            "output_item.added",
-            json!({ "output_index": 2, "item": call("") }),
-        ),
-        event(
-            "function_call_arguments.delta",
-            at(2, "fc_1", json!({ "delta": "{\"path\":" })),
-        ),
-        event(
-            "function_call_arguments.delta",
-            at(2, "fc_1", json!({ "delta": "\"x\"}" })),
-        ),
-        event(
-            "function_call_arguments.done",
-            at(2, "fc_1", json!({ "arguments": "{\"path\":\"x\"}" })),
-        ),
-        event(
-            "output_item.done",
-            json!({ "output_index": 2, "item": output[2] }),
-        ),
-        event("something.new", json!({ "output_index": 2 })),
-        event(
-            "completed",
-            json!({ "response": { "status": "completed", "output": output, "error": null,
-            "usage": { "input_tokens": 100, "input_tokens_details": { "cached_tokens": 40 }, "output_tokens": 20 } } }),
-        ),
-    ]
+    let events = USUAL.lines().map(serde_json::from_str);
+    events.collect::<Result<_, _>>().expect("events")
 }
 
 fn usual_whole() -> Whole {
@@ -403,6 +297,7 @@ fn ids_of_calls_are_used_once_and_made_up_where_none_came() {
     let mut decoder = Decoder::new(ids);
     let mut bare = call("{}");
     bare["call_id"] = json!("");
+    bare["id"] = json!("");
     let mut out = Vec::new();
     for item in [call("{}"), bare] {
         let done = event("output_item.done", json!({ "item": item }));
@@ -415,7 +310,9 @@ fn ids_of_calls_are_used_once_and_made_up_where_none_came() {
             _ => None,
         })
         .collect();
-    assert!(ids.len() == 1 && ids[0].starts_with("call-"), "{ids:?}");
+    let made_up = |id: &&str| id.starts_with("call-");
+    assert!(ids.len() == 2 && ids.iter().all(made_up), "{ids:?}");
+    assert_ne!(ids[0], ids[1]);
 }
 
 #[test]
