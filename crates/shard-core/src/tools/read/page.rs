@@ -1,6 +1,7 @@
 //! The lines of a text that are shown, and what a model should know of the rest.
 
 use std::io::Read;
+use std::ops::Range;
 
 use shard_contracts::ToolOutput;
 use shard_types::RenderDescriptor;
@@ -34,6 +35,9 @@ pub(super) struct Page {
     controls: bool,
     closed: u64,
     crlf: u64,
+    /// The text is not what the file holds, but was made of it.
+    derived: bool,
+    more_notes: Vec<String>,
 }
 
 impl Page {
@@ -54,7 +58,29 @@ impl Page {
             controls: false,
             closed: 0,
             crlf: 0,
+            derived: false,
+            more_notes: Vec::new(),
         }
+    }
+
+    /// The same for a text that was made of what the file holds: how that was encoded is no matter
+    /// of these lines, and more notes follow.
+    pub(super) fn derived(arguments: &Arguments, max: usize) -> Self {
+        Self {
+            derived: true,
+            ..Self::new(arguments, max.saturating_sub(NOTES).max(max / 2))
+        }
+    }
+
+    /// The same with more to say at its end.
+    pub(super) fn with_notes(mut self, notes: Vec<String>) -> Self {
+        self.more_notes.extend(notes);
+        self
+    }
+
+    /// The numbers of the lines that are shown.
+    pub(super) fn lines_shown(&self) -> Range<u64> {
+        self.first..self.first + self.shown
     }
 
     /// Takes the lines that are wanted, and counts the others.
@@ -143,13 +169,14 @@ impl Page {
     }
 
     fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        if self.bom {
+        let mut notes = self.more_notes.clone();
+        let own = !self.derived;
+        if own && self.bom {
             notes.push(
                 "the file starts with a byte order mark, which stays when it is edited".to_owned(),
             );
         }
-        if self.invalid {
+        if own && self.invalid {
             notes.push(
                 "bytes that are not UTF-8 are shown as � and stay when the file is edited"
                     .to_owned(),
@@ -159,11 +186,13 @@ impl Page {
             notes.push("control characters are shown as symbols such as ␛".to_owned());
         }
         match LineEndings::from_counts(self.closed, self.crlf) {
-            LineEndings::Lf => {}
-            LineEndings::Crlf => notes.push("lines end with CRLF; edit keeps that".to_owned()),
-            LineEndings::Mixed => {
-                notes.push("some lines end with CRLF; edit keeps that".to_owned())
+            LineEndings::Crlf if own => {
+                notes.push("lines end with CRLF; edit keeps that".to_owned());
             }
+            LineEndings::Mixed if own => {
+                notes.push("some lines end with CRLF; edit keeps that".to_owned());
+            }
+            _ => {}
         }
         notes.extend(self.continuation());
         notes
