@@ -295,6 +295,7 @@ impl AgentSession {
             exit_code: result.exit_code,
             duration_ms: result.duration_ms,
             render: result.render.clone(),
+            images: result.images.clone(),
         };
         let entry = self
             .store
@@ -341,6 +342,7 @@ impl AgentSession {
                 exit_code: None,
                 duration_ms: None,
                 render: None,
+                images: Vec::new(),
             }
         })
         .collect()
