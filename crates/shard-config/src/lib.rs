@@ -33,7 +33,7 @@ pub use endpoint::Endpoint;
 pub use key::{KeyError, expand_home, resolve_key};
 pub use load::{Loaded, load, parse};
 pub use mcp::{McpConfig, McpServer};
-pub use provider::{ProviderConfig, ProviderKind};
+pub use provider::{OpenAiApi, ProviderConfig, ProviderKind};
 pub use rules::{InvalidRule, ParsedRules, RuleEntry, parse_rules};
 pub use schema::{
     Compaction, Config, Daemon, Permissions, Sandbox, SandboxMode, Subagents, Tools, schema,

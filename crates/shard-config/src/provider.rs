@@ -12,12 +12,24 @@ use crate::{Endpoint, Secret};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ProviderKind {
-    /// Chat completions, as many servers offer them.
+    /// The APIs of OpenAI, which many servers offer too.
     OpenAi,
     /// The Messages API.
     Anthropic,
     /// Built in and offline: no language model, answers by fixed rules.
     Demo,
+}
+
+/// Which of its two APIs a provider of type `openai` is asked by.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OpenAiApi {
+    /// Chat completions, as many servers offer them.
+    #[default]
+    Chat,
+    /// Responses, where a model's thoughts are kept from call to call. Few servers but OpenAI's
+    /// own have it.
+    Responses,
 }
 
 /// One provider. At most one of the `api_key…` keys may be given.
@@ -26,6 +38,9 @@ pub struct ProviderConfig {
     /// The API that it speaks.
     #[serde(rename = "type")]
     pub kind: ProviderKind,
+    /// For `openai` alone: by which of the two APIs it is asked. Left out: `chat`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api: Option<OpenAiApi>,
     /// Where it is. `openai`: with the version, as in `http://127.0.0.1:11434/v1`; `anthropic`:
     /// without, as in `https://api.anthropic.com`. Left out: the API's own maker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -48,7 +63,7 @@ pub struct ProviderConfig {
     /// The models that it offers. Left out: the provider's own list is asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub models: Option<Vec<ModelSpec>>,
-    /// Whether a compatible server gets its own reasoning sent back.
+    /// Whether a compatible server gets its own reasoning sent back. Only for chat completions.
     #[serde(default)]
     pub reasoning_replay: bool,
     /// A file with further certificates to trust, in PEM: an absolute path, or one that begins
@@ -75,6 +90,7 @@ impl ProviderConfig {
     pub fn new(kind: ProviderKind) -> Self {
         Self {
             kind,
+            api: None,
             base_url: None,
             api_key_env: None,
             api_key_file: None,

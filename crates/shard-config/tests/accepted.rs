@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use shard_config::{
-    Config, Loaded, ProviderKind, RuleEntry, STARTER, SandboxMode, load, parse, parse_rules,
-    schema, show,
+    Config, Loaded, OpenAiApi, ProviderKind, RuleEntry, STARTER, SandboxMode, load, parse,
+    parse_rules, schema, show,
 };
 use shard_types::{HeadlessPolicy, RuleAction};
 
@@ -48,7 +48,8 @@ fn full() -> Value {
             },
             "anthropic": {
                 "type": "anthropic", "api_key_env": "ANTHROPIC_API_KEY", "models": [{ "id": "m" }]
-            }
+            },
+            "openai": { "type": "openai", "api": "responses", "api_key_env": "OPENAI_API_KEY" }
         },
         "permissions": { "rules": [], "ask_timeout_secs": 60, "headless_policy": "deny" },
         "compaction": { "enabled": true, "reserve_ratio": 0.2, "keep_recent_tokens": 20000 },
@@ -76,6 +77,10 @@ fn the_documented_example_is_read_without_a_warning_and_comes_back_when_shown() 
         local.effective_base_url(),
         Some("http://127.0.0.1:11434/v1")
     );
+    assert_eq!(local.api, None, "chat, unless told otherwise");
+    assert_eq!(OpenAiApi::default(), OpenAiApi::Chat);
+    let openai = &loaded.config.providers["openai"];
+    assert_eq!(openai.api, Some(OpenAiApi::Responses));
     let anthropic = &loaded.config.providers["anthropic"];
     assert_eq!(
         anthropic.effective_base_url(),

@@ -107,6 +107,10 @@ fn a_value_of_the_wrong_type_is_refused_with_its_keys_path() {
             r#"1:29: providers."a b".type: expected one of "openai", "anthropic", "demo""#,
         ),
         (
+            r#"{"providers":{"x":{"type":"openai","api":"response"}}}"#,
+            r#"1:42: providers.x.api: expected "chat" or "responses""#,
+        ),
+        (
             r#"{"providers":{"x":{}}}"#,
             r#"1:19: providers.x: expected the key "type""#,
         ),
@@ -191,6 +195,10 @@ fn a_value_that_cannot_work_is_refused_with_its_keys_path() {
         (
             r#"{"providers": {"demo": {"type": "openai"}}}"#,
             "1:24: providers.demo: expected another name; demo is the built-in provider",
+        ),
+        (
+            r#"{"providers": {"x": {"type": "anthropic", "api": "responses"}}}"#,
+            "1:50: providers.x.api: expected no api here: only the type openai has two; remove the key",
         ),
         (
             r#"{"providers": {"x": {"type": "openai", "base_url": "localhost:1"}}}"#,

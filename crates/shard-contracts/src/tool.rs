@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
-use shard_types::{RenderDescriptor, ToolResultContent};
+use shard_types::{Image, RenderDescriptor, ToolResultContent};
 use tokio_util::sync::CancellationToken;
 
 use crate::{PathFact, Ui};
@@ -51,6 +51,8 @@ pub struct ToolContext {
     pub output_dir: PathBuf,
     /// How much of an output goes to the model, in bytes.
     pub max_output_bytes: usize,
+    /// Whether the model that made the call takes pictures.
+    pub takes_images: bool,
 }
 
 /// What a call gave.
@@ -66,6 +68,9 @@ pub struct ToolOutput {
     pub render: Option<RenderDescriptor>,
     /// Files that changed.
     pub mutated: Vec<PathBuf>,
+    /// Pictures that the model sees with the content, fit for every provider. Those that are too
+    /// much for one result are left out, and the content says so.
+    pub images: Vec<Image>,
 }
 
 impl ToolOutput {
@@ -77,6 +82,7 @@ impl ToolOutput {
             exit_code: None,
             render: None,
             mutated: Vec::new(),
+            images: Vec::new(),
         }
     }
 

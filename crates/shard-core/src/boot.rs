@@ -385,6 +385,7 @@ impl Boot {
                 .ca_file
                 .as_deref()
                 .and_then(|path| expand_home(path, self.home.as_deref())),
+            api: config.api.unwrap_or_default(),
             reasoning_replay: config.reasoning_replay,
             ..ProviderSettings::new(
                 name,

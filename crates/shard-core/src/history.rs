@@ -2,8 +2,9 @@
 //!
 //! A pure function. Whatever happened (aborts, crashes, damage, models that were switched), what
 //! comes out holds: user and assistant take turns, starting with the user; every tool call is
-//! answered exactly once, in the message after it and in call order; no result lacks its call; no
-//! text is blank and no message empty.
+//! answered exactly once, in the message after it and in call order, each result with its pictures
+//! behind it; no result lacks its call; no text is blank and no message empty; the pictures fit into
+//! one request.
 
 use std::collections::HashMap;
 
@@ -55,6 +56,7 @@ pub(crate) fn assemble(entries: &[SessionEntry], summarized: bool) -> Vec<Messag
             push(&mut history, entry.id.clone(), Role::User, answers);
         }
     }
+    leave_old_pictures_out(&mut history);
     history
 }
 
@@ -66,6 +68,32 @@ fn starts_with_assistant(entries: &[SessionEntry]) -> Option<EntryId> {
     first
         .filter(|(_, role)| *role == Role::Assistant)
         .map(|(entry, _)| entry.id.clone())
+}
+
+/// How many pictures a request holds.
+const PICTURES: usize = 80;
+/// How much base64 they have. The strictest provider takes requests of 32 MB, words included.
+const PICTURE_BYTES: usize = 16 * 1024 * 1024;
+
+/// The newest pictures that fit stay; of each older one it is only said that it was there.
+fn leave_old_pictures_out(history: &mut [Message]) {
+    let (mut count, mut room) = (PICTURES, PICTURE_BYTES);
+    let blocks = history
+        .iter_mut()
+        .rev()
+        .flat_map(|message| message.content.iter_mut().rev());
+    for block in blocks {
+        let ContentBlock::Image { data, omitted, .. } = block else {
+            continue;
+        };
+        if count > 0 && data.len() <= room {
+            count -= 1;
+            room -= data.len();
+        } else {
+            (count, *omitted) = (0, true);
+            data.clear();
+        }
+    }
 }
 
 /// The first recorded result of each call.
@@ -107,17 +135,17 @@ fn answers(
         _ => None,
     });
     let answer = |id: &String| match results.get(id.as_str()) {
-        Some(details) => details.block(),
-        None => ContentBlock::ToolResult {
+        Some(details) => details.blocks(),
+        None => vec![ContentBlock::ToolResult {
             tool_call_id: id.clone(),
             content: ToolResultContent::error(NO_RESULT),
             is_error: Some(true),
             exit_code: None,
             duration_ms: None,
             render: None,
-        },
+        }],
     };
-    calls.map(answer).collect()
+    calls.flat_map(answer).collect()
 }
 
 /// Appends to the history, joining what has the same speaker. A message of the assistant before

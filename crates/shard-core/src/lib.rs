@@ -17,6 +17,7 @@ pub mod host;
 mod keys;
 pub mod modes;
 pub mod paths;
+pub mod picture;
 mod prompt;
 pub mod provider;
 pub mod rule_files;

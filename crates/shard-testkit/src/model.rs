@@ -1,5 +1,6 @@
 //! A model whose answers a test writes: a real HTTP server with the wire formats of OpenAI chat
-//! completions (`/v1/chat/completions`) and Anthropic Messages (`/v1/messages`).
+//! completions (`/v1/chat/completions`), OpenAI Responses (`/v1/responses`) and Anthropic Messages
+//! (`/v1/messages`).
 //!
 //! It is as strict as the strictest provider: a request that one of them would refuse gets a
 //! 400, and fails the test when the model is dropped. It runs on a thread of its own, so that a
@@ -105,7 +106,7 @@ impl ScriptedModel {
     #[must_use]
     pub fn base_url(&self, provider: Provider) -> String {
         match provider {
-            Provider::OpenAi => format!("http://{}/v1", self.address),
+            Provider::OpenAi | Provider::Responses => format!("http://{}/v1", self.address),
             Provider::Anthropic => format!("http://{}", self.address),
         }
     }

@@ -34,9 +34,21 @@ fn anthropic_body() -> Value {
     })
 }
 
+fn responses_body() -> Value {
+    let words = json!([{"type": "input_text", "text": "Hello"}]);
+    json!({
+        "model": "m1",
+        "stream": true,
+        "store": false,
+        "include": ["reasoning.encrypted_content"],
+        "input": [{"type": "message", "role": "user", "content": words}],
+    })
+}
+
 async fn post(model: &ScriptedModel, provider: Provider) -> reqwest::Response {
     let (path, body) = match provider {
         Provider::OpenAi => ("chat/completions", openai_body()),
+        Provider::Responses => ("responses", responses_body()),
         Provider::Anthropic => ("v1/messages", anthropic_body()),
     };
     let request = client()
@@ -128,6 +140,60 @@ async fn openai_quirks_bend_the_stream() {
     assert_eq!(events[5]["choices"][0]["finish_reason"], "length");
     assert_eq!(events[5]["usage"]["prompt_tokens"], 100);
     assert_eq!(events.len(), 6, "no [DONE]");
+}
+
+#[tokio::test]
+async fn responses_tell_each_item_in_pieces_and_whole() {
+    let model = ScriptedModel::start([
+        reply![
+            thinking("hm").signature("s"),
+            text("abcd").chunks(2),
+            tool("read", json!({"path": "a"})).id("c1").pieces(2),
+            usage(7, 3, 5),
+        ],
+        reply!["cut"].finish("max_output_tokens"),
+        reply![error_event("server_error", "broken")],
+    ]);
+    let asked = async || {
+        let answer = post(&model, Provider::Responses).await;
+        events(&answer.text().await.unwrap())
+    };
+    let got = asked().await;
+    let deltas: Vec<&str> = got.iter().filter_map(|e| e["delta"].as_str()).collect();
+    assert_eq!(deltas, ["hm", "ab", "cd", "{\"path", "\":\"a\"}"]);
+    let done = got
+        .iter()
+        .filter(|e| e["type"] == "response.output_item.done");
+    let items: Vec<Value> = done.map(|event| event["item"].clone()).collect();
+    let sorts: Vec<&Value> = items.iter().map(|item| &item["type"]).collect();
+    assert_eq!(sorts, ["reasoning", "message", "function_call"]);
+    assert_eq!(items[0]["encrypted_content"], "s");
+    assert_eq!(
+        items[0]["summary"],
+        json!([{"type": "summary_text", "text": "hm"}])
+    );
+    assert_eq!(
+        (&items[2]["call_id"], &items[2]["arguments"]),
+        (&json!("c1"), &json!("{\"path\":\"a\"}"))
+    );
+    let end = got.last().unwrap();
+    assert_eq!(end["type"], "response.completed");
+    assert_eq!(end["response"]["output"], json!(items));
+    assert_eq!(end["response"]["usage"]["input_tokens"], 12);
+
+    let got = asked().await;
+    let end = got.last().unwrap();
+    assert_eq!(end["type"], "response.incomplete");
+    assert_eq!(
+        end["response"]["incomplete_details"]["reason"],
+        "max_output_tokens"
+    );
+    let got = asked().await;
+    let end = got.last().unwrap();
+    assert_eq!(
+        (&end["type"], &end["response"]["error"]["message"]),
+        (&json!("response.failed"), &json!("broken"))
+    );
 }
 
 #[tokio::test]

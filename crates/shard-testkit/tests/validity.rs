@@ -11,6 +11,7 @@ use tokio::net::TcpStream;
 async fn send(model: &ScriptedModel, provider: Provider, body: &Value) -> (u16, Vec<String>) {
     let path = match provider {
         Provider::OpenAi => "/v1/chat/completions",
+        Provider::Responses => "/v1/responses",
         Provider::Anthropic => "/v1/messages",
     };
     let body = body.to_string();
@@ -248,6 +249,143 @@ async fn anthropic_contents() {
         (json!([hi, said(json!([])), hi]), &["the content is empty"]),
     ])
     .await;
+}
+
+/// A request in the form of Responses, with one key set anew.
+fn responses(key: &str, value: Value) -> Value {
+    let mut body = json!({"model": "m1", "stream": true, "store": false});
+    body["input"] = json!([input("Hello")]);
+    body[key] = value;
+    body
+}
+
+fn input(text: &str) -> Value {
+    json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]})
+}
+
+#[tokio::test]
+async fn responses_are_lists_of_items() {
+    let hi = input("Hello");
+    let call =
+        |id: &str| json!({"type": "function_call", "call_id": id, "name": "ls", "arguments": "{}"});
+    let output = |id: &str| json!({"type": "function_call_output", "call_id": id, "output": "x"});
+    let thought =
+        json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x"});
+    let said = json!({"type": "message", "role": "assistant",
+        "content": [{"type": "output_text", "text": "Hi"}]});
+    let with = |item: &Value, key: &str, value: Value| {
+        let mut item = item.clone();
+        item[key] = value;
+        item
+    };
+    let long = "a".repeat(65);
+    let histories: Histories = vec![
+        (
+            json!([
+                hi,
+                thought,
+                said,
+                call("a"),
+                call("b"),
+                output("a"),
+                output("b"),
+                hi
+            ]),
+            &[],
+        ),
+        (json!([hi, call("a"), hi]), &["call \"a\" has no result"]),
+        (json!([hi, output("x")]), &["\"x\" answers no call"]),
+        (
+            json!([hi, call(&long), output(&long)]),
+            &["is longer than 64"],
+        ),
+        (
+            json!([hi, call("a.b"), output("a.b")]),
+            &["\"a.b\" is not of"],
+        ),
+        (
+            json!([hi, with(&call("a"), "arguments", "{".into()), output("a")]),
+            &["no JSON object in a string"],
+        ),
+        (
+            json!([hi, thought, hi]),
+            &["reasoning without the item that followed it"],
+        ),
+        (
+            json!([hi, with(&thought, "encrypted_content", Value::Null), said]),
+            &["reasoning without encrypted content"],
+        ),
+        (
+            json!([hi, with(&thought, "id", Value::Null), said]),
+            &["reasoning without id or summary"],
+        ),
+        (
+            json!([hi, with(&said, "id", "msg_1".into())]),
+            &["\"msg_1\" was not kept here"],
+        ),
+        (json!([input(" ")]), &["a text is blank"]),
+        (
+            json!([with(&said, "role", "user".into())]),
+            &["\"output_text\" in a message of the \"user\""],
+        ),
+        (
+            json!([with(&hi, "content", json!([]))]),
+            &["the content is empty"],
+        ),
+        (json!([{"type": "robot"}]), &["unknown type \"robot\""]),
+    ];
+    let cases = histories
+        .into_iter()
+        .map(|(items, faults)| (responses("input", items), faults));
+    check(Provider::Responses, cases.collect()).await;
+}
+
+#[tokio::test]
+async fn what_stands_around_the_items() {
+    let tool = |strict: bool| json!([{"type": "function", "name": "a", "parameters": {"type": "object"}, "strict": strict}]);
+    let cases: Vec<(Value, &[&str])> = vec![
+        (responses("tools", tool(false)), &[]),
+        (
+            responses("tools", tool(true)),
+            &["is no function that is not strict"],
+        ),
+        (responses("store", true.into()), &["`store` is not false"]),
+        (
+            responses("instructions", " ".into()),
+            &["`instructions` is blank"],
+        ),
+    ];
+    check(Provider::Responses, cases).await;
+}
+
+#[tokio::test]
+async fn reasoning_goes_back_unchanged_and_to_its_own_model_only() {
+    let model = ScriptedModel::answering(|_| reply![thinking("deep").signature("s1"), "fine"]);
+    let first = responses("store", false.into());
+    assert_eq!(
+        send(&model, Provider::Responses, &first).await,
+        (200, vec![])
+    );
+    model.played(0).await;
+    let back = async |name: &str, thought: &str| {
+        let item = json!({"type": "reasoning", "id": "rs_1", "encrypted_content": "s1",
+            "summary": [{"type": "summary_text", "text": thought}]});
+        let said = json!({"type": "message", "role": "assistant",
+            "content": [{"type": "output_text", "text": "fine"}]});
+        let mut body = responses("input", json!([input("Hello"), item, said, input("Go on")]));
+        body["model"] = name.into();
+        send(&model, Provider::Responses, &body).await.1
+    };
+    assert_eq!(back("m1", "deep").await, Vec::<String>::new());
+    assert_eq!(
+        back("m2", "deep").await,
+        ["request 2: item 1: reasoning of m1 went to m2"]
+    );
+    let violations = back("m1", "deeper").await;
+    assert!(
+        violations[0].ends_with("\"s1\" was changed"),
+        "{violations:?}"
+    );
 }
 
 #[tokio::test]

@@ -78,20 +78,25 @@ pub struct ToolResultDetails {
     /// What a client may draw instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub render: Option<RenderDescriptor>,
+    /// Pictures that belong to the content.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
 }
 
 impl ToolResultDetails {
-    /// As a block of a message.
+    /// As blocks of a message: the result, and its pictures after it.
     #[must_use]
-    pub fn block(&self) -> ContentBlock {
-        ContentBlock::ToolResult {
+    pub fn blocks(&self) -> Vec<ContentBlock> {
+        let result = ContentBlock::ToolResult {
             tool_call_id: self.tool_call_id.clone(),
             content: self.content.clone(),
             is_error: Some(self.is_error),
             exit_code: self.exit_code,
             duration_ms: self.duration_ms,
             render: self.render.clone(),
-        }
+        };
+        let images = self.images.iter().map(Image::block);
+        std::iter::once(result).chain(images).collect()
     }
 }
 
@@ -267,7 +272,7 @@ impl SessionEntry {
     pub fn message(&self) -> Option<Message> {
         let (role, content, partial) = match &self.body {
             EntryBody::Message(details) => (details.role, details.content.clone(), details.partial),
-            EntryBody::ToolResult(details) => (Role::User, vec![details.block()], false),
+            EntryBody::ToolResult(details) => (Role::User, details.blocks(), false),
             EntryBody::Compaction(_) | EntryBody::Checkpoint(_) | EntryBody::Unknown => {
                 return None;
             }

@@ -235,6 +235,9 @@ pub struct ToolResult {
     /// What a client may draw instead of the content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub render: Option<RenderDescriptor>,
+    /// Pictures that belong to the content.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
 }
 
 /// A turn is over. Last of its events.

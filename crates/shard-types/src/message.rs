@@ -138,7 +138,7 @@ impl ToolResultContent {
     }
 }
 
-/// A picture that a person attaches to a prompt.
+/// A picture that a person attaches to a prompt, or that a tool gives.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Image {
     /// Always `image`.
@@ -148,6 +148,18 @@ pub struct Image {
     pub data: String,
     /// Such as `image/png`.
     pub mime_type: String,
+}
+
+impl Image {
+    /// As a block of a message.
+    #[must_use]
+    pub fn block(&self) -> ContentBlock {
+        ContentBlock::Image {
+            data: self.data.clone(),
+            mime_type: self.mime_type.clone(),
+            omitted: false,
+        }
+    }
 }
 
 /// The constant `image`.

@@ -74,6 +74,11 @@ async fn whichever_line_is_damaged_the_session_goes_on_over_the_openai_format() 
 }
 
 #[tokio::test]
+async fn whichever_line_is_damaged_the_session_goes_on_over_the_responses_format() {
+    any_line_may_be_damaged(Provider::Responses).await;
+}
+
+#[tokio::test]
 async fn whichever_line_is_damaged_the_session_goes_on_over_the_anthropic_format() {
     any_line_may_be_damaged(Provider::Anthropic).await;
 }

@@ -146,6 +146,11 @@ async fn a_bug_is_found_fixed_and_proved_over_the_openai_format() {
 }
 
 #[tokio::test]
+async fn a_bug_is_found_fixed_and_proved_over_the_responses_format() {
+    fixes_a_bug(Provider::Responses, json!([]), &["edit", "bash"]).await;
+}
+
+#[tokio::test]
 async fn a_bug_is_found_fixed_and_proved_over_the_anthropic_format() {
     fixes_a_bug(Provider::Anthropic, json!([]), &["edit", "bash"]).await;
 }

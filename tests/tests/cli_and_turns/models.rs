@@ -41,7 +41,7 @@ async fn the_models_of_the_configuration_are_listed_with_the_active_one() {
 
 #[tokio::test]
 async fn a_switch_of_models_counts_from_the_next_call_on() {
-    for provider in [Provider::OpenAi, Provider::Anthropic] {
+    for provider in Provider::ALL {
         let gate = Gate::new();
         let model = ScriptedModel::start([
             reply![tool("ls", json!({})), hold(&gate)],
@@ -113,7 +113,7 @@ async fn a_model_that_is_not_there_is_not_found_and_changes_nothing() {
 
 #[tokio::test]
 async fn a_provider_that_names_no_models_is_asked_for_them() {
-    for provider in [Provider::OpenAi, Provider::Anthropic] {
+    for provider in Provider::ALL {
         let model = ScriptedModel::start([reply![text("hello from m2")]]);
         let home = Home::builder().model(&model).provider(provider);
         let home = home.provider_config(json!({"models": null})).build();
@@ -158,7 +158,7 @@ async fn a_picture_for_a_model_without_eyes_is_refused_and_nothing_is_stored() {
 
 #[tokio::test]
 async fn a_picture_is_sent_as_each_format_wants_it() {
-    for provider in [Provider::OpenAi, Provider::Anthropic] {
+    for provider in Provider::ALL {
         let model = ScriptedModel::start([
             reply![text("a dot")],
             reply![text("the same dot")],
@@ -172,6 +172,8 @@ async fn a_picture_is_sent_as_each_format_wants_it() {
         let block = match provider {
             Provider::OpenAi => json!({"type": "image_url",
                 "image_url": {"url": format!("data:image/png;base64,{PIXEL}")}}),
+            Provider::Responses => json!({"type": "input_image", "detail": "auto",
+                "image_url": format!("data:image/png;base64,{PIXEL}")}),
             Provider::Anthropic => json!({"type": "image",
                 "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}}),
         };

@@ -85,6 +85,7 @@ async fn a_mode_that_is_not_there_is_named_with_those_that_are() {
 async fn a_reasoning_level_reaches_the_provider_as_it_wants_it() {
     let cases = [
         (Provider::OpenAi, "/reasoning_effort", json!("high")),
+        (Provider::Responses, "/reasoning/effort", json!("high")),
         (Provider::Anthropic, "/thinking/budget_tokens", json!(3072)),
     ];
     for (provider, place, value) in cases {

@@ -8,8 +8,6 @@ use shard_testkit::{
 
 use crate::{SECRET, errors, said, streamed, word};
 
-const BOTH: [Provider; 2] = [Provider::OpenAi, Provider::Anthropic];
-
 fn home(model: &ScriptedModel, provider: Provider) -> Home {
     Home::builder().model(model).provider(provider).build()
 }
@@ -49,7 +47,7 @@ async fn refused(provider: Provider, status: u16, words: &[&str]) {
 
 #[tokio::test]
 async fn a_wrong_key_is_not_tried_again_and_the_message_names_its_variable() {
-    for provider in BOTH {
+    for provider in Provider::ALL {
         refused(provider, 401, &["Check the key", "MOCK_KEY"]).await;
         refused(provider, 403, &["Check the key", "MOCK_KEY"]).await;
     }
@@ -57,7 +55,7 @@ async fn a_wrong_key_is_not_tried_again_and_the_message_names_its_variable() {
 
 #[tokio::test]
 async fn an_unknown_model_is_not_tried_again_and_the_message_says_what_to_check() {
-    for provider in BOTH {
+    for provider in Provider::ALL {
         refused(provider, 404, &["model", "base_url"]).await;
     }
 }
@@ -121,7 +119,7 @@ async fn tried_again(provider: Provider, first: Reply) -> (ScriptedModel, Turn) 
 
 #[tokio::test]
 async fn a_busy_server_is_asked_again_when_it_says() {
-    for provider in BOTH {
+    for provider in Provider::ALL {
         let (model, turn) = tried_again(provider, reply![error(429).retry_after(1)]).await;
         let waited = model.requests()[1].arrived - model.requests()[0].arrived;
         assert!((900..4000).contains(&waited.as_millis()), "{waited:?}");
@@ -136,7 +134,7 @@ async fn a_busy_server_is_asked_again_when_it_says() {
 
 #[tokio::test]
 async fn a_server_that_stumbles_is_asked_again() {
-    for provider in BOTH {
+    for provider in Provider::ALL {
         tried_again(provider, reply![error(500).retry_after(0)]).await;
         tried_again(provider, reply![error(529).retry_after(0)]).await;
     }
@@ -144,7 +142,7 @@ async fn a_server_that_stumbles_is_asked_again() {
 
 #[tokio::test]
 async fn a_connection_that_is_cut_before_any_word_is_tried_again() {
-    for provider in BOTH {
+    for provider in Provider::ALL {
         tried_again(provider, reply![cut()]).await;
         tried_again(provider, reply![hang_up()]).await;
     }
@@ -152,7 +150,7 @@ async fn a_connection_that_is_cut_before_any_word_is_tried_again() {
 
 #[tokio::test]
 async fn an_error_in_the_stream_before_any_word_is_tried_again() {
-    for provider in BOTH {
+    for provider in Provider::ALL {
         let first = reply![error_event("overloaded_error", "too many people here")];
         tried_again(provider, first).await;
     }
@@ -209,7 +207,7 @@ async fn broke_off(provider: Provider, end: shard_testkit::model::Step, words: &
 
 #[tokio::test]
 async fn an_answer_that_is_cut_off_is_kept_and_marked_and_the_next_request_holds_it() {
-    for provider in BOTH {
+    for provider in Provider::ALL {
         broke_off(provider, cut(), &["mock/m1"]).await;
         broke_off(provider, hang_up(), &["mock/m1"]).await;
     }
@@ -217,7 +215,7 @@ async fn an_answer_that_is_cut_off_is_kept_and_marked_and_the_next_request_holds
 
 #[tokio::test]
 async fn an_error_in_the_stream_after_some_words_is_told_in_the_servers_words() {
-    for provider in BOTH {
+    for provider in Provider::ALL {
         let end = error_event("overloaded_error", "too many people here");
         broke_off(provider, end, &["too many people here"]).await;
     }
@@ -226,7 +224,7 @@ async fn an_error_in_the_stream_after_some_words_is_told_in_the_servers_words() 
 #[tokio::test]
 async fn a_web_page_in_place_of_a_stream_is_no_answer() {
     let page = "<!doctype html><html><body><h1>Welcome to the router</h1></body></html>";
-    for provider in BOTH {
+    for provider in Provider::ALL {
         let model = ScriptedModel::silent();
         model.add(error(200).body(json!(page)));
         model.add(reply![text("fine now")]);
@@ -268,7 +266,7 @@ async fn a_server_that_is_not_there_is_named_and_an_abort_ends_the_wait_for_it()
 
 #[tokio::test]
 async fn a_key_that_is_not_set_is_named_and_nothing_is_sent() {
-    for provider in BOTH {
+    for provider in Provider::ALL {
         let model = ScriptedModel::silent();
         let home = Home::builder().model(&model).provider(provider);
         let home = home
@@ -290,6 +288,7 @@ async fn a_key_that_is_not_set_is_named_and_nothing_is_sent() {
 async fn a_write_that_is_cut_at_the_output_limit_writes_nothing_and_the_turn_goes_on() {
     for (provider, finish) in [
         (Provider::OpenAi, "length"),
+        (Provider::Responses, "max_output_tokens"),
         (Provider::Anthropic, "max_tokens"),
     ] {
         let half = "{\"path\": \"cut.txt\", \"content\": \"the first ha";
@@ -315,7 +314,7 @@ async fn a_write_that_is_cut_at_the_output_limit_writes_nothing_and_the_turn_goe
 
 #[tokio::test]
 async fn arguments_that_are_broken_are_told_to_the_model_and_what_is_sent_on_is_valid() {
-    for provider in BOTH {
+    for provider in Provider::ALL {
         let write = |raw: &str| tool("write", json!({})).raw(raw);
         let model = ScriptedModel::start([
             reply![
@@ -403,6 +402,7 @@ async fn calls_without_ids_get_some_that_hold_on_both_sides() {
 async fn the_key_is_in_the_request_and_nowhere_else() {
     for (provider, header) in [
         (Provider::OpenAi, "authorization"),
+        (Provider::Responses, "authorization"),
         (Provider::Anthropic, "x-api-key"),
     ] {
         let echo = format!("the key {SECRET} is not welcome");

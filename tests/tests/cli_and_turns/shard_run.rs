@@ -48,7 +48,7 @@ async fn ended(child: &mut Child) -> std::process::ExitStatus {
 
 #[tokio::test]
 async fn stdout_has_the_answer_alone_and_stderr_the_tools() {
-    for provider in [Provider::OpenAi, Provider::Anthropic] {
+    for provider in Provider::ALL {
         let model = ScriptedModel::start([
             reply![
                 tool("bash", json!({"command": "echo from-the-tool"})),
@@ -551,6 +551,7 @@ async fn what_is_found_here_can_be_used_and_no_key_is_ever_shown() {
     );
     let config = std::fs::read_to_string(home.config_path()).unwrap();
     assert!(!config.contains(offered), "the file names the variable");
+    assert!(config.contains("\"api\": \"responses\""), "{config}");
     // A key that stands in the file itself is not shown either.
     let literal = json!({"providers": {"mine": {"type": "openai",
         "base_url": format!("http://user:{SECRET}@127.0.0.1:9/v1"), "api_key": SECRET,

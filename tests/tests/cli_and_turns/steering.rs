@@ -70,7 +70,7 @@ async fn a_prompt_in_the_middle_of_a_turn_must_say_when_it_is_meant() {
 
 #[tokio::test]
 async fn several_steers_reach_the_next_call_in_order_and_once() {
-    for provider in [Provider::OpenAi, Provider::Anthropic] {
+    for provider in Provider::ALL {
         let gate = Gate::new();
         let model = ScriptedModel::start([
             reply![tool("read", json!({"path": "README.md"})), hold(&gate)],
@@ -371,7 +371,7 @@ async fn a_key_that_is_no_key_is_refused() {
 async fn a_sync_in_the_middle_of_an_answer_and_the_deltas_after_it_make_the_answer() {
     let whole = "Zwölf Boxkämpfer jagen Viktor quer über den großen Sylter Deich.";
     let (before, after) = whole.split_at(whole.find("quer").unwrap());
-    for provider in [Provider::OpenAi, Provider::Anthropic] {
+    for provider in Provider::ALL {
         let gate = Gate::new();
         let model = ScriptedModel::start([reply![
             text(before).chunks(4),

@@ -10,7 +10,7 @@ use crate::word;
 
 #[tokio::test]
 async fn blank_words_are_never_sent_on_and_block_no_session() {
-    for provider in [Provider::OpenAi, Provider::Anthropic] {
+    for provider in Provider::ALL {
         let bash = |command: &str| tool("bash", json!({ "command": command }));
         let model = ScriptedModel::start([
             reply![bash("true")],

@@ -8,6 +8,7 @@ mod dialogs;
 mod files;
 mod histories;
 mod kill_points;
+mod pictures;
 mod pty;
 mod signals;
 mod terminal;

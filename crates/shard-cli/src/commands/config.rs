@@ -74,6 +74,7 @@ async fn use_offer(places: &Places, name: &str, model: Option<String>) -> Result
         )));
     };
     let mut provider = ProviderConfig::new(offer.kind);
+    provider.api = offer.api;
     provider.base_url = Some(endpoint(&offer.base_url)?);
     provider.api_key_env.clone_from(&offer.api_key_env);
     let model = model.or_else(|| offer.models.first().cloned());

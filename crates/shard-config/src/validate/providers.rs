@@ -15,6 +15,7 @@ pub(super) fn check(config: &Config, check: &mut Check<'_>) {
     for (name, provider) in &config.providers {
         let path = KeyPath::new(&["providers", name]);
         provider_name(name, provider, &path, check);
+        api(provider, &path, check);
         address(provider, &path, check);
         key(provider, &path, check);
         headers(provider, &path, check);
@@ -34,6 +35,15 @@ fn provider_name(name: &str, provider: &ProviderConfig, path: &KeyPath, check: &
         check.error(path, "expected a provider's name of a-z, 0-9, _ and - only");
     } else if name == DEMO && provider.kind != ProviderKind::Demo {
         check.error(path, "expected another name; demo is the built-in provider");
+    }
+}
+
+fn api(provider: &ProviderConfig, path: &KeyPath, check: &mut Check<'_>) {
+    if provider.api.is_some() && provider.kind != ProviderKind::OpenAi {
+        check.error(
+            &path.key("api"),
+            "expected no api here: only the type openai has two; remove the key",
+        );
     }
 }
 

@@ -27,9 +27,9 @@ pub(super) fn refuse(code: ErrorCode, message: impl Into<String>) -> ErrorBody {
 }
 
 /// A prompt on its way in.
-struct Incoming {
-    message: String,
-    images: Vec<Image>,
+pub(super) struct Incoming {
+    pub(super) message: String,
+    pub(super) images: Vec<Image>,
     request_key: Option<RequestKey>,
     /// How to deliver it if a turn runs.
     mid_turn: Option<QueuedKind>,
@@ -58,7 +58,8 @@ impl AgentSession {
         reply(outcome);
     }
 
-    fn take_prompt(&mut self, incoming: Incoming, reply: Reply) {
+    /// Accepts a prompt whose pictures are fit, and answers its sender.
+    pub(super) fn admit(&mut self, incoming: Incoming, reply: Reply) {
         let (message_id, duplicate) = match self.accept(incoming) {
             Ok(accepted) => (accepted, false),
             Err(Refusal::Duplicate(earlier)) => (earlier, true),
@@ -141,7 +142,7 @@ impl AgentSession {
                 return Err(refuse(ErrorCode::Conflict, message).into());
             }
         };
-        if self.queue.is_full(&incoming.message) {
+        if self.queue.is_full(&incoming.message, &incoming.images) {
             return Err(refuse(
                 ErrorCode::Conflict,
                 "too many prompts wait already; let some of them run first",
@@ -167,6 +168,7 @@ impl AgentSession {
     /// `turn_end`.
     fn abort(&mut self, reply: Reply) {
         self.leave_error();
+        self.refuse_arrivals();
         let outcome = self
             .clear_queue()
             .and_then(|cleared| data(Aborted { cleared }));

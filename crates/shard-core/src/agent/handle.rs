@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use shard_contracts::{Ask, BoxFuture, Dialog, Mode, ProviderEvent, ProviderRequest, Ui};
 use shard_protocol::{AgentCommand, ErrorBody};
 use shard_types::event::{AllowedBy, ToolResult, TurnEndReason, UiKind, UiValue};
-use shard_types::{EntryId, ErrorCode, PermissionDecision, RenderDescriptor};
+use shard_types::{EntryId, ErrorCode, Image, PermissionDecision, RenderDescriptor};
 use tokio::sync::{mpsc, oneshot};
 
 use super::draft::Finished;
@@ -36,6 +36,12 @@ pub(super) enum Wish {
     NotKept {
         message_id: EntryId,
         error: String,
+    },
+    /// The pictures of the prompt that came first of those on their way in are fit, or cannot be.
+    PicturesFit {
+        /// Which prompt this is about.
+        arrival: u64,
+        images: Result<Vec<Image>, ErrorBody>,
     },
     ModelFound {
         /// Which of the wishes for a model this is.

@@ -14,10 +14,12 @@
 //! | `conversation` | the entries, and what they amount to |
 //! | `draft` | the message that is being streamed |
 //! | `effort` | which reasoning effort a model is asked for |
+//! | `arrivals` | prompts whose pictures are made fit before they are accepted |
 //! | `queue` | prompts that wait, request keys |
 //! | `asks` | questions that are open |
 //! | `store` | the session file, and when it is synced |
 
+mod arrivals;
 mod asks;
 mod choices;
 mod commands;

@@ -45,6 +45,13 @@ const WAITING: usize = 200;
 /// How much text may wait, in bytes, unless it is one prompt: clients are shown all of it whenever
 /// it changes.
 const WAITING_BYTES: usize = 2 * 1024 * 1024;
+/// How much base64 of pictures may wait, unless it is one prompt: an abort gives all of it back in
+/// one message.
+const WAITING_PICTURES: usize = 12 * 1024 * 1024;
+
+fn picture_bytes(images: &[Image]) -> usize {
+    images.iter().map(|image| image.data.len()).sum()
+}
 
 fn digest(message: &str, images: &[Image]) -> u64 {
     // Not the randomized hasher: nobody but the sender could gain from a collision.
@@ -98,11 +105,20 @@ impl Queue {
         self.waiting.push_back(prompt);
     }
 
-    /// Whether a prompt of this text has no room beside what waits.
-    pub(super) fn is_full(&self, message: &str) -> bool {
-        let bytes: usize = self.waiting.iter().map(|prompt| prompt.message.len()).sum();
-        let too_long = !self.waiting.is_empty() && bytes + message.len() > WAITING_BYTES;
-        too_long || self.waiting.len() >= WAITING
+    /// Whether a prompt of this text and these pictures has no room beside what waits.
+    pub(super) fn is_full(&self, message: &str, images: &[Image]) -> bool {
+        let waiting = self.waiting.iter();
+        let (text, pictures) = waiting.fold(
+            (message.len(), picture_bytes(images)),
+            |(text, pictures), prompt| {
+                (
+                    text + prompt.message.len(),
+                    pictures + picture_bytes(&prompt.images),
+                )
+            },
+        );
+        let too_much = text > WAITING_BYTES || pictures > WAITING_PICTURES;
+        (too_much && !self.waiting.is_empty()) || self.waiting.len() >= WAITING
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -10,14 +10,15 @@ use shard_types::event::{
     AgentEvent, Error, Hello, QueueChanged, Status, Sync, TurnEnd, TurnEndReason, TurnStart,
 };
 use shard_types::{
-    AgentStatus, Checkpoint, ContentBlock, EntryBody, ErrorCode, MessageDetails, Role, TurnId,
-    Usage,
+    AgentStatus, Checkpoint, ContentBlock, EntryBody, ErrorCode, Image, MessageDetails, Role,
+    TurnId, Usage,
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::arrivals::Arrivals;
 use super::asks::Asks;
 use super::commands::Outcome;
 use super::compaction::Squeeze;
@@ -97,6 +98,7 @@ pub struct AgentSession {
     pub(super) wishes: mpsc::WeakSender<Wish>,
     pub(super) store: Store,
     pub(super) conversation: Conversation,
+    pub(super) arrivals: Arrivals,
     pub(super) queue: Queue,
     pub(super) asks: Asks,
     pub(super) mode: Arc<dyn Mode>,
@@ -157,6 +159,7 @@ impl AgentSession {
             wishes: channel.handle.wishes.downgrade(),
             store: Store::new(file),
             conversation: Conversation::default(),
+            arrivals: Arrivals::default(),
             queue: Queue::default(),
             asks: Asks::default(),
             status: AgentStatus::Idle,
@@ -280,6 +283,7 @@ impl AgentSession {
         match wish {
             Wish::Command { command, reply } => self.on_command(command, reply),
             Wish::NotKept { message_id, error } => self.not_kept(&message_id, &error),
+            Wish::PicturesFit { arrival, images } => self.pictures_fit(arrival, images),
             Wish::Sync => self.publish_sync(),
             Wish::Dialog { dialog, answer } => self.open_dialog(dialog, answer),
             Wish::ModelFound { wish, found, reply } => self.model_found(wish, found, reply),
@@ -412,11 +416,7 @@ impl AgentSession {
         let text = ContentBlock::Text {
             text: prompt.message.clone(),
         };
-        let images = prompt.images.iter().map(|image| ContentBlock::Image {
-            data: image.data.clone(),
-            mime_type: image.mime_type.clone(),
-            omitted: false,
-        });
+        let images = prompt.images.iter().map(Image::block);
         let content = std::iter::once(text).chain(images).collect();
         let details = MessageDetails {
             role: Role::User,

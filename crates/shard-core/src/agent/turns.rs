@@ -311,6 +311,7 @@ impl AgentSession {
             exit_code: result.exit_code,
             duration_ms: result.duration_ms,
             render: result.render.clone(),
+            images: result.images.clone(),
         };
         let entry = self
             .store
@@ -357,6 +358,7 @@ impl AgentSession {
                 exit_code: None,
                 duration_ms: None,
                 render: None,
+                images: Vec::new(),
             }
         })
         .collect()

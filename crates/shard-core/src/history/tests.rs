@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 use serde_json::Map;
-use shard_types::MessageDetails;
+use shard_types::{Image, ImageTag, MessageDetails};
 
 use super::*;
 
@@ -44,7 +44,69 @@ fn result(id: &str, said: &str) -> SessionEntry {
         exit_code: None,
         duration_ms: None,
         render: None,
+        images: Vec::new(),
     }))
+}
+
+fn picture(bytes: usize) -> Image {
+    Image {
+        tag: ImageTag::Image,
+        data: "A".repeat(bytes),
+        mime_type: "image/png".to_owned(),
+    }
+}
+
+fn seen(id: &str, images: Vec<Image>) -> SessionEntry {
+    let EntryBody::ToolResult(details) = result(id, id).body else {
+        unreachable!()
+    };
+    entry(EntryBody::ToolResult(ToolResultDetails {
+        images,
+        ..details
+    }))
+}
+
+#[test]
+fn pictures_stand_behind_the_result_that_gave_them() {
+    let entries = [
+        message(Role::User, vec![text("look")]),
+        message(Role::Assistant, vec![call("a"), call("b")]),
+        seen("b", vec![picture(4), picture(4)]),
+        seen("a", vec![picture(4)]),
+        message(Role::User, vec![text("so?")]),
+    ];
+    assert_eq!(
+        sketch(&entries),
+        r#"U: "look" | A: a b | U: =a image =b image image "so?""#
+    );
+}
+
+#[test]
+fn old_pictures_give_way_to_new_ones() {
+    let third = PICTURE_BYTES / 3;
+    let mut entries = vec![message(Role::User, vec![text("look")])];
+    for id in ["a", "b", "c"] {
+        entries.push(message(Role::Assistant, vec![call(id)]));
+        entries.push(seen(id, vec![picture(third + 1)]));
+    }
+    let left_out = |entries: &[SessionEntry]| -> Vec<bool> {
+        let history = assemble(entries);
+        let blocks = history.into_iter().flat_map(|message| message.content);
+        let pictures = blocks.filter_map(|block| match block {
+            ContentBlock::Image { data, omitted, .. } => {
+                assert_eq!(data.is_empty(), omitted);
+                Some(omitted)
+            }
+            _ => None,
+        });
+        pictures.collect()
+    };
+    assert_eq!(left_out(&entries), [true, false, false]);
+    entries.push(message(Role::Assistant, vec![call("d")]));
+    entries.push(seen("d", vec![picture(4); PICTURES]));
+    let after = left_out(&entries);
+    assert_eq!(after[..3], [true; 3]);
+    assert_eq!(after[3..], [false; PICTURES]);
 }
 
 /// The history as one short line: `U:` and `A:` with `"text"`, `call`, `=result`, `!missing`.

@@ -68,12 +68,13 @@ impl Blocks {
     }
 
     /// Opens a thinking block even without a text: its signature may be all there is.
-    pub(super) fn open_thinking(&mut self, text: &str, out: &mut Vec<ProviderEvent>) {
+    pub(super) fn open_thinking(&mut self, text: &str, out: &mut Vec<ProviderEvent>) -> u32 {
         let block = self.start(Open::Thinking);
         out.push(ProviderEvent::Thinking {
             block,
             delta: text.to_owned(),
         });
+        block
     }
 
     /// Signs the thinking block.

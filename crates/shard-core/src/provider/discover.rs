@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use reqwest::Client;
-use shard_config::ProviderKind;
+use shard_config::{OpenAiApi, ProviderKind};
 use shard_types::ModelSpec;
 
 use super::catalog;
@@ -25,6 +25,8 @@ pub struct Offer {
     pub name: String,
     /// What it speaks.
     pub kind: ProviderKind,
+    /// The API to ask it by, where that is not the usual one of its kind.
+    pub api: Option<OpenAiApi>,
     /// Its address.
     pub base_url: String,
     /// The variable that holds its key; `None` for servers that want none.
@@ -66,6 +68,8 @@ pub fn from_environment(get: impl Fn(&str) -> Option<String>) -> Vec<Offer> {
         .map(|&(variable, name, kind, base_url)| Offer {
             name: name.to_owned(),
             kind,
+            // Among compatible services only the maker of the API is sure to have it.
+            api: (name == "openai").then_some(OpenAiApi::Responses),
             base_url: base_url.to_owned(),
             api_key_env: Some(variable.to_owned()),
             models: Vec::new(),
@@ -96,6 +100,7 @@ async fn ask(client: &Client, name: &str, base_url: String) -> Option<Offer> {
     (!models.is_empty()).then(|| Offer {
         name: name.to_owned(),
         kind: ProviderKind::OpenAi,
+        api: None,
         base_url,
         api_key_env: None,
         models,
@@ -110,13 +115,20 @@ mod tests {
     #[test]
     fn a_key_that_is_set_is_offered_and_not_kept() {
         let get = |name: &str| match name {
-            "OPENAI_API_KEY" => Some("sk-secret".to_owned()),
+            "OPENAI_API_KEY" | "OPENROUTER_API_KEY" => Some("sk-secret".to_owned()),
             "ANTHROPIC_API_KEY" => Some("  ".to_owned()),
             _ => None,
         };
         let offers = from_environment(get);
-        assert_eq!(offers.len(), 1);
-        assert_eq!(offers[0].api_key_env.as_deref(), Some("OPENAI_API_KEY"));
+        let found: Vec<_> = offers
+            .iter()
+            .map(|offer| (offer.api_key_env.as_deref(), offer.api))
+            .collect();
+        let want = [
+            (Some("OPENAI_API_KEY"), Some(OpenAiApi::Responses)),
+            (Some("OPENROUTER_API_KEY"), None),
+        ];
+        assert_eq!(found, want);
         assert!(!format!("{offers:?}").contains("sk-secret"));
     }
 

@@ -110,7 +110,12 @@ const TELLTALES: [(Kind, &[&str]); 6] = [
     ),
     (
         Kind::Rejected,
-        &["insufficient_quota", "billing_error", "content_policy"],
+        &[
+            "insufficient_quota",
+            "billing_error",
+            "content_policy",
+            "invalid_prompt",
+        ],
     ),
     (
         Kind::Auth,

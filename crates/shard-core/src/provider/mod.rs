@@ -5,8 +5,8 @@
 //! sessions, tools or turns, and it never retries: one call is one try. [`RetryPolicy`] says how
 //! long a caller should wait before the next.
 //!
-//! Read `settings` for what a provider is told, `call` for the path of one call, then `openai` or
-//! `anthropic` for a wire format. The decoders there are state machines without I/O.
+//! Read `settings` for what a provider is told, `call` for the path of one call, then `openai` (chat
+//! completions), `responses` or `anthropic` for a wire format. The decoders there are state machines without I/O.
 //!
 //! Invariant: no key and no configured header value reaches an error text, a debug print or a log.
 
@@ -20,6 +20,7 @@ mod failure;
 mod fault;
 mod http;
 mod openai;
+mod responses;
 mod retry;
 mod settings;
 mod sse;

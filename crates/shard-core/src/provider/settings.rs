@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use shard_config::{ProviderKind, Secret};
+use shard_config::{OpenAiApi, ProviderKind, Secret};
 use shard_contracts::Provider;
 use shard_types::ModelSpec;
 
@@ -15,6 +15,7 @@ use super::demo::Demo;
 use super::failure::public_url;
 use super::http::Link;
 use super::openai::OpenAi;
+use super::responses::Responses;
 
 /// How long a server may keep silent, before its first byte and between two chunks.
 const STALL_TIMEOUT: Duration = Duration::from_secs(120);
@@ -55,6 +56,8 @@ pub struct ProviderSettings {
     pub name: String,
     /// What it speaks.
     pub kind: ProviderKind,
+    /// By which API it is asked. Only for `OpenAi`.
+    pub api: OpenAiApi,
     /// For `OpenAi` with the version (`…/v1`), for `Anthropic` without; empty means the vendor's.
     pub base_url: String,
     /// Sent with every request; they win over those that the kind implies.
@@ -66,7 +69,7 @@ pub struct ProviderSettings {
     /// Its models; empty means that the server is asked.
     pub models: Vec<ModelSpec>,
     /// Whether the reasoning of earlier answers is sent back as `reasoning_content`. Some servers
-    /// refuse requests without it, others refuse requests with it. Only for `OpenAi`.
+    /// refuse requests without it, others refuse requests with it. Only for chat completions.
     pub reasoning_replay: bool,
     /// A file of further certificates to trust, in PEM.
     pub ca_file: Option<PathBuf>,
@@ -82,6 +85,7 @@ impl ProviderSettings {
         Self {
             name: name.into(),
             kind,
+            api: OpenAiApi::default(),
             base_url: base_url.into(),
             headers: Vec::new(),
             key: KeySource::None,
@@ -123,7 +127,10 @@ impl fmt::Debug for ProviderSettings {
 #[must_use]
 pub fn build(settings: ProviderSettings) -> Arc<dyn Provider> {
     match settings.kind {
-        ProviderKind::OpenAi => Arc::new(OpenAi::new(Link::new(settings))),
+        ProviderKind::OpenAi => match settings.api {
+            OpenAiApi::Chat => Arc::new(OpenAi::new(Link::new(settings))),
+            OpenAiApi::Responses => Arc::new(Responses::new(Link::new(settings))),
+        },
         ProviderKind::Anthropic => Arc::new(Anthropic::new(Link::new(settings))),
         ProviderKind::Demo => Arc::new(Demo::new(settings.name)),
     }

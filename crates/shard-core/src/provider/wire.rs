@@ -8,14 +8,17 @@ pub(super) const NOTHING_SAID: &str = "(no text)";
 /// What a tool that printed nothing gave back: blank texts are refused by some servers.
 const NO_OUTPUT: &str = "(no output)";
 
+/// Longest id of a call that every server takes.
+const MAX_ID: usize = 64;
+
 /// Blocks of one side, none of them blank.
 pub(super) struct Turn<'a> {
     pub(super) role: Role,
     pub(super) blocks: Vec<&'a ContentBlock>,
 }
 
-/// Drops what must not be sent: blank text, thoughts that `keeps` refuses, and messages that
-/// nothing is left of. Neighbours on the same side become one, as many servers insist on turns.
+/// Drops what must not be sent: blank text, thoughts that `keeps` refuses or that nothing follows,
+/// and messages that nothing is left of. Neighbours on the same side become one, as many servers insist on turns.
 pub(super) fn turns<'a>(
     messages: &'a [Message],
     keeps: impl Fn(&ContentBlock) -> bool,
@@ -27,10 +30,13 @@ pub(super) fn turns<'a>(
             ContentBlock::Thinking { .. } => message.role == Role::Assistant && keeps(block),
             _ => true,
         };
-        let blocks: Vec<_> = message.content.iter().filter(sent).collect();
+        let mut blocks: Vec<_> = message.content.iter().filter(sent).collect();
+        // A thought that led to nothing is refused, at the end of a message as well as alone.
+        while blocks.last().is_some_and(|block| is_thought(block)) {
+            blocks.pop();
+        }
         match turns.last_mut() {
-            // A thought alone is no message.
-            _ if blocks.iter().all(|block| is_thought(block)) => {}
+            _ if blocks.is_empty() => {}
             Some(last) if last.role == message.role => last.blocks.extend(blocks),
             _ => turns.push(Turn {
                 role: message.role,
@@ -43,6 +49,28 @@ pub(super) fn turns<'a>(
 
 fn is_thought(block: &ContentBlock) -> bool {
     matches!(block, ContentBlock::Thinking { .. })
+}
+
+/// A name or an id without the characters that some servers refuse: another may have made it.
+pub(super) fn plain(text: &str) -> String {
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || "_-".contains(c) {
+            c
+        } else {
+            '_'
+        }
+    };
+    text.chars().map(plain).collect()
+}
+
+/// The id of a call as every server takes it. Of a long one both ends are kept, as what tells ids
+/// apart stands at either.
+pub(super) fn plain_id(id: &str) -> String {
+    let id = plain(id);
+    match id.len() {
+        0..=MAX_ID => id,
+        len => format!("{}_{}", &id[..MAX_ID / 2 - 1], &id[len - MAX_ID / 2..]),
+    }
 }
 
 /// What the model reads of a tool's result.

@@ -22,6 +22,7 @@ pub(crate) struct Bench {
     pub(crate) tools: Vec<Arc<dyn Tool>>,
     pub(crate) cancel: CancellationToken,
     pub(crate) max_output_bytes: usize,
+    pub(crate) takes_images: bool,
     pub(crate) person: Arc<Person>,
 }
 
@@ -39,6 +40,7 @@ impl Bench {
             tools: super::builtin(&Arc::new(ReadLog::new()), no_shell()),
             cancel: CancellationToken::new(),
             max_output_bytes: 50_000,
+            takes_images: true,
             person: Arc::default(),
         }
     }
@@ -75,6 +77,7 @@ impl Bench {
             ui: self.person.clone(),
             output_dir: self.root.join("output"),
             max_output_bytes: self.max_output_bytes,
+            takes_images: self.takes_images,
         }
     }
 

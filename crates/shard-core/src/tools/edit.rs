@@ -19,7 +19,7 @@ use super::closest::closest;
 use super::diff::Change;
 use super::read_log::{Fingerprint, Knowledge};
 use super::splice::splice;
-use super::text_file::{count_lines, line_at, read_whole, split_bom};
+use super::text_file::{count_lines, is_utf16, line_at, read_whole, split_bom};
 use super::text_match::{Found, Looseness, MAX_PLACES, find};
 use super::{ReadLog, arguments, job, nearest, visible};
 use crate::paths::resolve_judged;
@@ -98,6 +98,13 @@ fn edit(
     let real = resolve_judged(context, given)?;
     let file =
         read_whole(&real).map_err(|error| nearest::refusal(&context.cwd, given, &real, &error))?;
+    if is_utf16(&file.bytes) {
+        return Err(format!(
+            "{} is text in UTF-16, which edit would damage; convert it to UTF-8 with a command, or \
+             replace it with write",
+            visible::line(given)
+        ));
+    }
     let edited = Edited::of(&file.bytes, &arguments)?;
     put(&real, &edited.bytes, Some(&file.identity))
         .map_err(|error| format!("{} {error}", visible::line(given)))?;

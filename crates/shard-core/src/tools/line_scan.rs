@@ -121,6 +121,27 @@ impl<R: Read> LineScan<R> {
         Ok(None)
     }
 
+    /// Everything that is left; `None` when that is more than `max` bytes.
+    pub(crate) fn whole(&mut self, max: usize) -> io::Result<Option<Vec<u8>>> {
+        let mut whole = Vec::new();
+        loop {
+            if self.cancel.is_cancelled() {
+                return Err(io::Error::other(ABORTED));
+            }
+            let chunk = self.reader.fill_buf()?;
+            if whole.len() + chunk.len() > max {
+                return Ok(None);
+            }
+            if chunk.is_empty() {
+                return Ok(Some(whole));
+            }
+            whole.extend_from_slice(chunk);
+            let used = chunk.len();
+            self.print.add(chunk);
+            self.reader.consume(used);
+        }
+    }
+
     /// The fingerprint of what has passed.
     pub(crate) fn fingerprint(&self) -> Fingerprint {
         self.print.finish()
@@ -189,6 +210,20 @@ mod tests {
             assert_eq!(rest(b"", chunk, 100), want(0, 0, 0), "{chunk}");
             assert_eq!(rest(b"0123456789", chunk, 1), None, "{chunk}");
         }
+    }
+
+    #[test]
+    fn a_whole_file_is_taken_up_to_a_bound() {
+        let whole = |text: &[u8], max| {
+            let mut scan = LineScan::new(text, CancellationToken::new());
+            scan.reader = BufReader::with_capacity(2, text);
+            let whole = scan.whole(max).unwrap()?;
+            assert_eq!(scan.fingerprint(), Fingerprint::of(text));
+            Some(whole)
+        };
+        assert_eq!(whole(b"12345", 5).unwrap(), b"12345");
+        assert_eq!(whole(b"12345", 4), None);
+        assert_eq!(whole(b"", 0).unwrap(), b"");
     }
 
     #[test]

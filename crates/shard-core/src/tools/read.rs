@@ -1,31 +1,35 @@
-//! `read`: a text file, or a part of it, with line numbers.
+//! `read`: a text file, or a part of it, with line numbers; a picture; a notebook as text.
 //!
-//! A file of any size costs memory for what is shown of it. One of up to `MAX_BYTES` is scanned to
-//! its end, which gives the number of lines and what later writes are held against.
+//! A text of any size costs memory for what is shown of it. One of up to `MAX_BYTES` is scanned to
+//! its end, which gives the number of lines and what later writes are held against. What has to be
+//! turned into something else is read whole, within a bound. The read log always holds the file
+//! itself, not what was made of it.
 
-use std::fs::File;
-use std::sync::Arc;
+mod notebook;
+mod page;
+mod picture;
+mod utf16;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use shard_contracts::{Access, Tool, ToolContext, ToolOutput};
-use shard_types::RenderDescriptor;
 
+use self::page::Page;
 use super::file_kind::{self, SAMPLE};
-use super::line_scan::{LineScan, ScannedLine};
+use super::line_scan::LineScan;
 use super::regular_file::open_file;
-use super::text_file::{BOM, LineEndings, MAX_BYTES};
+use super::text_file::is_utf16;
 use super::{ReadLog, arguments, job, nearest, visible};
 use crate::paths::resolve_judged;
+use crate::picture::format_of;
 
-/// Lines shown unless the call says otherwise.
-const LINES: u64 = 2000;
-/// Characters shown of one line.
-const LINE_CHARS: usize = 2000;
-/// Bytes of an output that are kept for the notes at its end.
-const NOTES: usize = 600;
+/// The largest file that is read whole, in bytes.
+const WHOLE_BYTES: usize = 32 << 20;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Arguments {
@@ -37,14 +41,21 @@ struct Arguments {
     limit: Option<u64>,
 }
 
-/// Shows text files.
-pub struct Read(Arc<ReadLog>);
+/// Shows files.
+pub struct Read {
+    log: Arc<ReadLog>,
+    /// Held while pictures are decoded, on a thread that may block.
+    decoding: Arc<Mutex<()>>,
+}
 
 impl Read {
     /// For the agent that `log` belongs to.
     #[must_use]
     pub fn new(log: Arc<ReadLog>) -> Self {
-        Self(log)
+        Self {
+            log,
+            decoding: Arc::default(),
+        }
     }
 }
 
@@ -54,8 +65,10 @@ impl Tool for Read {
     }
 
     fn description(&self) -> &'static str {
-        "Read a text file. Each line comes after its number and a tab, which are not part of the \
-         file. Shows up to 2000 lines; for more, continue with offset. For folders use ls."
+        "Read a file. Of text, each line comes after its number and a tab, which are not part of the \
+         file; up to 2000 lines are shown, and offset continues. A picture (PNG, JPEG, GIF, WebP) is \
+         shown to models that take pictures. A notebook (.ipynb) comes as its cells and what they \
+         printed. For folders use ls."
     }
 
     fn input_schema(&self) -> Value {
@@ -75,200 +88,154 @@ impl Tool for Read {
         input: Map<String, Value>,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, ToolOutput> {
-        let log = Arc::clone(&self.0);
+        let (log, decoding) = (Arc::clone(&self.log), Arc::clone(&self.decoding));
         Box::pin(job::reading(context, move |context| {
-            show(&log, input, context)
+            show(&log, &decoding, input, context)
         }))
     }
 }
 
 fn show(
     log: &ReadLog,
+    decoding: &Mutex<()>,
     input: Map<String, Value>,
     context: &ToolContext,
 ) -> Result<ToolOutput, String> {
     let arguments: Arguments = arguments::parse(input)?;
     let given = arguments.path.as_str();
+    let name = visible::line(given);
     let real = resolve_judged(context, given)?;
     let file =
         open_file(&real).map_err(|error| nearest::refusal(&context.cwd, given, &real, &error))?;
     let size = file.metadata().map_or(0, |metadata| metadata.len());
-    let failed = |error| format!("cannot read {}: {error}", visible::line(given));
+    let failed = |error| format!("cannot read {name}: {error}");
     let mut scan = LineScan::new(file, context.cancel.clone());
     let sample = scan.peek().map_err(failed)?;
-    let sample = &sample[..sample.len().min(SAMPLE)];
-    if let Some(kind) = file_kind::binary(sample) {
-        let name = visible::line(given);
-        return Err(format!(
-            "{name} is a binary file ({kind}, {size} bytes) and is not shown"
-        ));
-    }
-    let page = Page::new(&arguments, context.max_output_bytes);
-    let page = page.fill(&mut scan).map_err(failed)?;
-    if page.complete {
-        log.record(&real, scan.fingerprint());
-    }
-    page.output(given)
-}
-
-/// What is shown, and what was learned about the rest.
-struct Page {
-    first: u64,
-    limit: u64,
-    budget: usize,
-    numbered: String,
-    plain: String,
-    shown: u64,
-    full: bool,
-    lines: u64,
-    complete: bool,
-    bom: bool,
-    invalid: bool,
-    controls: bool,
-    closed: u64,
-    crlf: u64,
-}
-
-impl Page {
-    fn new(arguments: &Arguments, max: usize) -> Self {
-        Self {
-            first: arguments.offset.unwrap_or(1).max(1),
-            limit: arguments.limit.unwrap_or(LINES).max(1),
-            budget: max.saturating_sub(NOTES).max(max / 2),
-            numbered: String::new(),
-            plain: String::new(),
-            shown: 0,
-            full: false,
-            lines: 0,
-            complete: false,
-            bom: false,
-            invalid: false,
-            controls: false,
-            closed: 0,
-            crlf: 0,
-        }
-    }
-
-    fn fill(mut self, scan: &mut LineScan<File>) -> std::io::Result<Self> {
-        if scan.peek()?.starts_with(BOM) {
-            self.bom = true;
-            scan.skip(BOM.len())?;
-        }
-        while !self.full {
-            let keep = match self.lines + 1 < self.first {
-                true => 0,
-                false => LINE_CHARS * 4,
-            };
-            let Some(line) = scan.next(keep)? else {
-                self.complete = true;
-                return Ok(self);
-            };
-            self.lines += 1;
-            self.closed += u64::from(line.closed);
-            self.crlf += u64::from(line.crlf);
-            if keep > 0 {
-                self.add(&line);
-            }
-        }
-        if let Some(rest) = scan.rest(MAX_BYTES as u64)? {
-            self.complete = true;
-            self.lines += rest.lines;
-            self.closed += rest.closed;
-            self.crlf += rest.crlf;
-        }
-        Ok(self)
-    }
-
-    fn add(&mut self, line: &ScannedLine) {
-        let raw = String::from_utf8_lossy(&line.start);
-        let cut = raw
-            .char_indices()
-            .nth(LINE_CHARS)
-            .map_or(raw.len(), |(at, _)| at);
-        let shown = visible::controls(&raw[..cut]);
-        // Up to the first invalid byte both texts are the same.
-        let valid =
-            std::str::from_utf8(&line.start).map_or_else(|error| error.valid_up_to(), str::len);
-        self.invalid |= valid < cut;
-        self.controls |= shown != raw[..cut];
-        let mut row = format!("{:>6}\t{shown}", self.lines);
-        if cut < raw.len() || line.length > line.start.len() as u64 {
-            row += &format!(" [line cut: {} bytes in all]", line.length);
-        }
-        let room = self.budget.saturating_sub(self.numbered.len() + 1);
-        // The first line is shown whatever it takes: a page must lead on.
-        if row.len() > room && self.shown > 0 {
-            self.full = true;
-            return;
-        }
-        self.numbered += visible::head(&row, room);
-        self.numbered.push('\n');
-        self.plain += visible::head(&shown, room);
-        self.plain.push('\n');
-        self.shown += 1;
-        self.full = self.shown == self.limit;
-    }
-
-    fn output(mut self, given: &str) -> Result<ToolOutput, String> {
-        let name = visible::line(given).into_owned();
-        if self.lines == 0 {
-            return Ok(ToolOutput::text(format!("{name} is empty")));
-        }
-        if self.shown == 0 {
-            let lines = visible::count(self.lines, "line");
+    let form = Form::of(&sample[..sample.len().min(SAMPLE)], given, size);
+    let too_large = || {
+        let mib = WHOLE_BYTES >> 20;
+        format!(
+            "{name} has more than {mib} MiB, too much to be shown; use a command to see a part of it"
+        )
+    };
+    // All that is shown otherwise than line by line is held in memory.
+    let bytes = match form {
+        Form::Binary(kind) => {
             return Err(format!(
-                "{name} has {lines}; offset {} is past its end",
-                self.first
+                "{name} is a binary file ({kind}, {size} bytes) and is not shown"
             ));
         }
-        for note in self.notes() {
-            self.numbered += &format!("[{note}]\n");
-        }
-        let code = RenderDescriptor::Code {
-            path: Some(given.to_owned()),
-            lang: file_kind::language(given),
-            text: self.plain,
-        };
-        Ok(ToolOutput::text(self.numbered).with_render(code))
-    }
-
-    fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        if self.bom {
-            notes.push(
-                "the file starts with a byte order mark, which stays when it is edited".to_owned(),
-            );
-        }
-        if self.invalid {
-            notes.push(
-                "bytes that are not UTF-8 are shown as � and stay when the file is edited"
-                    .to_owned(),
-            );
-        }
-        if self.controls {
-            notes.push("control characters are shown as symbols such as ␛".to_owned());
-        }
-        match LineEndings::from_counts(self.closed, self.crlf) {
-            LineEndings::Lf => {}
-            LineEndings::Crlf => notes.push("lines end with CRLF; edit keeps that".to_owned()),
-            LineEndings::Mixed => {
-                notes.push("some lines end with CRLF; edit keeps that".to_owned())
+        Form::Lines => {
+            let page = Page::new(&arguments, context.max_output_bytes);
+            let page = page.fill(&mut scan).map_err(failed)?;
+            if page.complete {
+                log.record(&real, scan.fingerprint());
             }
+            return page.output(given);
         }
-        notes.extend(self.continuation());
-        notes
-    }
+        _ if size > WHOLE_BYTES as u64 => return Err(too_large()),
+        _ => scan
+            .whole(WHOLE_BYTES)
+            .map_err(failed)?
+            .ok_or_else(too_large)?,
+    };
+    // Decoding a picture takes up to some hundred MiB.
+    let one_at_a_time = || decoding.lock().unwrap_or_else(PoisonError::into_inner);
+    let output = match form {
+        Form::Picture if !context.takes_images => Err(picture::refuse(&name, &bytes)),
+        Form::Picture => {
+            let _alone = one_at_a_time();
+            if context.cancel.is_cancelled() {
+                return Err(job::ABORTED.to_owned());
+            }
+            picture::show(&name, &bytes)
+        }
+        Form::Utf16 => match utf16::decode(&bytes) {
+            Some(text) => page_of(&text, &arguments, context, vec![utf16::NOTE.to_owned()]),
+            None => Err(format!(
+                "{name} is a binary file ({size} bytes) and is not shown: it starts like text in UTF-16, and is none"
+            )),
+        },
+        _ => match notebook::render(&bytes) {
+            Some(rendered) => {
+                let _alone = one_at_a_time();
+                rendered_page(&rendered, &arguments, context)
+            }
+            None => {
+                let page = Page::new(&arguments, context.max_output_bytes);
+                let mut scan = LineScan::new(bytes.as_slice(), context.cancel.clone());
+                page.fill(&mut scan).map_err(failed)?.output(given)
+            }
+        },
+    };
+    log.record(&real, scan.fingerprint());
+    output
+}
 
-    fn continuation(&self) -> Option<String> {
-        let next = self.first + self.shown;
-        let shown = format!("lines {}-{}", self.first, next - 1);
-        let more = format!("continue with offset {next}");
-        match self.complete {
-            true if next > self.lines => None,
-            true => Some(format!("{shown} of {}; {more}", self.lines)),
-            false => Some(format!("{shown}; the file goes on; {more}")),
+/// In what form a file is shown.
+#[derive(Clone, Copy)]
+enum Form {
+    /// Line by line, as it is.
+    Lines,
+    Picture,
+    Utf16,
+    /// If it turns out to be none, line by line.
+    Notebook,
+    /// Not at all.
+    Binary(&'static str),
+}
+
+impl Form {
+    fn of(sample: &[u8], given: &str, size: u64) -> Self {
+        let named = |extension| {
+            let own = Path::new(given).extension();
+            own.is_some_and(|own| own.eq_ignore_ascii_case(extension))
+        };
+        match file_kind::binary(sample) {
+            _ if format_of(sample).is_some() => Self::Picture,
+            _ if is_utf16(sample) => Self::Utf16,
+            Some(kind) => Self::Binary(kind),
+            None if named("ipynb") && size <= WHOLE_BYTES as u64 => Self::Notebook,
+            None => Self::Lines,
         }
     }
+}
+
+/// A page of a text that a file was turned into.
+fn page_of(
+    text: &str,
+    arguments: &Arguments,
+    context: &ToolContext,
+    notes: Vec<String>,
+) -> Result<ToolOutput, String> {
+    let page = derived(text, arguments, context)?;
+    page.with_notes(notes).output(&arguments.path)
+}
+
+fn derived(text: &str, arguments: &Arguments, context: &ToolContext) -> Result<Page, String> {
+    let mut scan = LineScan::new(text.as_bytes(), context.cancel.clone());
+    let page = Page::derived(arguments, context.max_output_bytes);
+    page.fill(&mut scan)
+        .map_err(|error| format!("cannot read {}: {error}", visible::line(&arguments.path)))
+}
+
+fn rendered_page(
+    rendered: &notebook::Rendered,
+    arguments: &Arguments,
+    context: &ToolContext,
+) -> Result<ToolOutput, String> {
+    let page = derived(&rendered.text, arguments, context)?;
+    let (images, mut notes) = match context.takes_images {
+        true => rendered.pictures(page.lines_shown(), &context.cancel),
+        false if rendered.has_pictures(page.lines_shown()) => {
+            let note = "pictures are not shown: this model takes none";
+            (Vec::new(), vec![note.to_owned()])
+        }
+        false => (Vec::new(), Vec::new()),
+    };
+    notes.push(notebook::NOTE.to_owned());
+    let output = page.with_notes(notes).output(&arguments.path)?;
+    Ok(ToolOutput { images, ..output })
 }
 
 #[cfg(test)]

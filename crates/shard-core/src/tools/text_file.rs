@@ -14,6 +14,11 @@ pub(crate) const MAX_BYTES: usize = 32 << 20;
 /// The byte order mark of UTF-8.
 pub(crate) const BOM: &[u8] = b"\xEF\xBB\xBF";
 
+/// Whether a file starts with a byte order mark of UTF-16.
+pub(crate) fn is_utf16(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff")
+}
+
 /// A file as it stood at one moment.
 #[derive(Debug)]
 pub(crate) struct Snapshot {

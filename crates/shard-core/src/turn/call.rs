@@ -12,8 +12,8 @@ use shard_contracts::{
     Access, Ask, CallFacts, Decision, Mode, PathFact, PermissionGate, Progress, Tool, ToolContext,
     ToolOutput,
 };
-use shard_types::PermissionDecision;
 use shard_types::event::{AllowedBy, ToolResult};
+use shard_types::{PermissionDecision, ToolResultContent};
 use tokio::time::Instant;
 
 use super::Turn;
@@ -27,6 +27,10 @@ const GRACE: Duration = Duration::from_millis(700);
 
 /// How much live output one call may show, in bytes.
 const PROGRESS_BYTES: usize = 1024 * 1024;
+
+/// How much base64 of pictures one result carries: an event with it is far from the largest
+/// message, and two pictures of the largest size fit.
+const PICTURE_BYTES: usize = 10 * 1024 * 1024;
 
 impl Turn {
     /// Everything that comes before a call may run, but for asking a person.
@@ -165,9 +169,10 @@ impl Turn {
     pub(super) async fn record(
         &self,
         call: &Call,
-        output: ToolOutput,
+        mut output: ToolOutput,
         took: Option<Duration>,
     ) -> Result<CallOutcome, SessionGone> {
+        leave_pictures_out(&mut output);
         let outcome = if output.is_error {
             CallOutcome::Failed
         } else {
@@ -183,6 +188,7 @@ impl Turn {
                 exit_code: output.exit_code,
                 duration_ms: took.map(|took| u64::try_from(took.as_millis()).unwrap_or(u64::MAX)),
                 render: output.render,
+                images: output.images,
             })
             .await?;
         Ok(outcome)
@@ -203,6 +209,7 @@ impl Turn {
             ui: Arc::clone(&self.settings.ui),
             output_dir: agent.output_dir.clone(),
             max_output_bytes: agent.max_output_bytes,
+            takes_images: self.takes_images,
         }
     }
 
@@ -210,6 +217,25 @@ impl Turn {
         if let Some(code) = &self.settings.agent.capabilities.code {
             output.mutated.iter().for_each(|path| code.invalidate(path));
         }
+    }
+}
+
+/// Keeps pictures within what one event can carry, and says what was left out.
+fn leave_pictures_out(output: &mut ToolOutput) {
+    let (mut room, all) = (PICTURE_BYTES, output.images.len());
+    output.images.retain(|image| {
+        let fits = image.data.len() <= room;
+        room -= if fits { image.data.len() } else { 0 };
+        fits
+    });
+    let left_out = all - output.images.len();
+    if left_out > 0
+        && let ToolResultContent::Text { text } = &mut output.content
+    {
+        let mib = PICTURE_BYTES >> 20;
+        *text += &format!(
+            "\n[{left_out} of {all} pictures left out: one result carries {mib} MiB of them]"
+        );
     }
 }
 

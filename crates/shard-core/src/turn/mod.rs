@@ -41,6 +41,7 @@ pub(crate) async fn run(settings: TurnSettings, link: TurnLink) -> TurnEndReason
         settings,
         link,
         guard: LoopGuard::default(),
+        takes_images: false,
     };
     match turn.rounds().await {
         Ok(reason) => reason,
@@ -54,6 +55,8 @@ pub(crate) struct Turn {
     settings: TurnSettings,
     link: TurnLink,
     guard: LoopGuard,
+    /// Whether the model that was called last takes pictures.
+    takes_images: bool,
 }
 
 /// How a provider call ended.
@@ -76,6 +79,7 @@ impl Turn {
                     request,
                 } => (selection, mode, *request),
             };
+            self.takes_images = selection.spec.images;
             let stop = match self.call_provider(&selection, request).await? {
                 Called::Whole(stop) => stop,
                 Called::Again => continue,

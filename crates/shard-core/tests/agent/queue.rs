@@ -6,6 +6,9 @@ use shard_types::event::AgentEvent;
 
 use crate::bench::{Bench, Setup};
 
+/// A picture of one pixel.
+const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
 #[tokio::test(start_paused = true)]
 async fn steers_are_read_in_order_before_the_next_call() {
     let mut bench = Bench::new().await;
@@ -133,7 +136,7 @@ async fn a_steer_in_an_idle_agent_is_a_prompt() {
 #[tokio::test(start_paused = true)]
 async fn what_is_not_accepted_changes_nothing() {
     let mut bench = Bench::new().await;
-    let image = json!([{ "type": "image", "data": "AAAA", "mime_type": "image/png" }]);
+    let image = json!([{ "type": "image", "data": PIXEL, "mime_type": "image/png" }]);
     for (message, code) in [
         (
             json!({"type": "prompt", "message": " \n"}),
@@ -290,6 +293,93 @@ async fn a_prompt_that_waited_over_a_restart_waits_no_longer_once_it_runs() {
     assert_eq!(bench.delivered_and_cleared().0[0], id);
 }
 
+/// An agent with a model that takes pictures.
+async fn seeing() -> Bench {
+    let bench = Bench::new().await;
+    let wish = json!({"type": "set_model", "model": "two/m"});
+    bench.request(wish).await.unwrap();
+    bench
+}
+
+fn with_pictures(data: &[&str]) -> serde_json::Value {
+    let images = data
+        .iter()
+        .map(|data| json!({"type": "image", "data": data, "mime_type": "image/gif"}));
+    let images: Vec<_> = images.collect();
+    json!({"type": "prompt", "message": "look", "images": images, "request_key": "k"})
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_picture_is_named_by_its_bytes_and_a_prompt_with_it_is_taken_once() {
+    let mut bench = seeing().await;
+    let first = bench.request(with_pictures(&[PIXEL])).await.unwrap();
+    bench.call().await.answer("a dot");
+    bench.until("turn_end").await;
+    let again = bench.request(with_pictures(&[PIXEL])).await.unwrap();
+    assert_eq!(again["message_id"], first["message_id"]);
+    assert_eq!(again["duplicate"], true);
+    let other = bench.request(with_pictures(&[PIXEL, PIXEL])).await;
+    assert_eq!(other.unwrap_err().code, ErrorCode::Conflict);
+    let stored = serde_json::to_string(&bench.rows()).unwrap();
+    assert!(stored.contains("image/png") && !stored.contains("image/gif"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn pictures_that_cannot_be_used_are_refused_and_nothing_is_kept() {
+    let bench = seeing().await;
+    let rows = bench.rows().len();
+    for (data, want) in [
+        (
+            &[PIXEL, "AAAA"][..],
+            "`images[1]` is no picture; PNG, JPEG, GIF and WebP can be used",
+        ),
+        (&["?"], "`images[0]` is not valid base64"),
+        (
+            &[PIXEL; 21],
+            "`images`: 21 pictures are too many for one prompt; send at most 20",
+        ),
+    ] {
+        let error = bench.request(with_pictures(data)).await.unwrap_err();
+        assert_eq!(
+            (error.code, error.message.as_str()),
+            (ErrorCode::InvalidRequest, want)
+        );
+    }
+    assert_eq!(bench.rows().len(), rows);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_sent_after_a_picture_stays_behind_it() {
+    let mut bench = seeing().await;
+    let picture = bench.request(with_pictures(&[PIXEL]));
+    let words = bench
+        .request(json!({"type": "prompt", "message": "then", "streaming_behavior": "follow_up"}));
+    let (picture, words) = tokio::join!(picture, words);
+    assert!(picture.is_ok() && words.is_ok());
+    let call = bench.call().await;
+    assert_eq!(call.history(), r#"U: "look" image/png"#);
+    call.answer("ok");
+    assert!(bench.call().await.history().ends_with(r#"U: "then""#));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_abort_sends_back_a_prompt_whose_pictures_are_looked_at() {
+    let mut bench = seeing().await;
+    let picture = bench.request(with_pictures(&[PIXEL]));
+    let abort = bench.request(json!({"type": "abort"}));
+    let (picture, abort) = tokio::join!(picture, abort);
+    assert_eq!(abort.unwrap(), json!({"cleared": []}));
+    let error = picture.unwrap_err();
+    assert_eq!(error.code, ErrorCode::Conflict);
+    assert!(
+        error.message.ends_with("send it again"),
+        "{}",
+        error.message
+    );
+    assert!(bench.request(with_pictures(&[PIXEL])).await.is_ok());
+    assert_eq!(bench.call().await.history(), r#"U: "look" image/png"#);
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_abort_gives_back_what_waited() {
     let mut bench = Bench::new().await;
@@ -299,7 +389,7 @@ async fn an_abort_gives_back_what_waited() {
         .unwrap();
     bench.prompt("go").await;
     let _call = bench.call().await;
-    let image = json!({"type": "image", "data": "AAAA", "mime_type": "image/png"});
+    let image = json!({"type": "image", "data": PIXEL, "mime_type": "image/png"});
     let steer = json!({"type": "steer", "message": "look", "images": [image], "request_key": "k"});
     bench.request(steer).await.unwrap();
     let shown = bench.events_until("queue").await;

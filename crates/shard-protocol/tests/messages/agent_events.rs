@@ -55,7 +55,8 @@ pub(crate) const ROWS: &[Row] = &[
         r#"{"type":"tool_result","tool_call_id":"tc1","content":{"kind":"text","text":"ok"},
             "is_error":false}"#,
         r#"{"content":{"kind":"error","message":"no such file"},"is_error":true,"exit_code":-9,
-            "duration_ms":31,"render":{"kind":"status","label":"failed","tone":"error"}}"#,
+            "duration_ms":31,"render":{"kind":"status","label":"failed","tone":"error"},
+            "images":[{"type":"image","data":"iVBORw0=","mime_type":"image/png"}]}"#,
     ),
     (
         r#"{"type":"turn_end","turn_id":"turn-1","reason":"done"}"#,

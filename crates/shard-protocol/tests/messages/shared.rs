@@ -147,7 +147,8 @@ pub(crate) const KINDS: &[(&str, Read, &[&str])] = &[
             {"toolCallId":"tc1","content":{"kind":"text","text":"x"},"isError":false}}"#,
         r#"{"id":"msg-9","parentId":"msg-8","timestamp":4,"type":"tool_result","details":
             {"toolCallId":"tc1","content":{"kind":"text","text":"x"},"isError":true,"exitCode":3,
-             "durationMs":7,"render":{"kind":"text","text":"x"}}}"#,
+             "durationMs":7,"render":{"kind":"text","text":"x"},
+             "images":[{"type":"image","data":"iVBORw0=","mime_type":"image/png"}]}}"#,
         r#"{"id":"msg-10","parentId":"msg-9","timestamp":5,"type":"compaction","details":
             {"summary":"s","messageRange":["msg-2","msg-3"],"firstKeptEntryId":"msg-4",
              "tokensBefore":9,"tokensAfter":2,"compactor":"default","index":0}}"#,

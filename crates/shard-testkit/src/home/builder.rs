@@ -182,7 +182,7 @@ impl HomeBuilder {
 
     fn mock_config(&self, [openai, anthropic]: &[String; 2]) -> Value {
         let (kind, url) = match self.provider {
-            Provider::OpenAi => ("openai", openai),
+            Provider::OpenAi | Provider::Responses => ("openai", openai),
             Provider::Anthropic => ("anthropic", anthropic),
         };
         let output = 4096.min(self.window / 5);
@@ -191,7 +191,7 @@ impl HomeBuilder {
         for thinker in &mut models[..2] {
             thinker["reasoning"] = json!(["low", "medium", "high"]);
         }
-        json!({
+        let mut config = json!({
             "model": "mock/m1",
             "providers": {"mock": {
                 "type": kind,
@@ -200,7 +200,11 @@ impl HomeBuilder {
                 "models": models,
             }},
             "permissions": {"rules": self.rules},
-        })
+        });
+        if self.provider == Provider::Responses {
+            config["providers"]["mock"]["api"] = json!("responses");
+        }
+        config
     }
 }
 

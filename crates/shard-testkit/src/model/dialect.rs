@@ -2,6 +2,7 @@
 
 mod anthropic;
 mod openai;
+mod responses;
 
 use serde_json::Value;
 
@@ -30,6 +31,7 @@ pub(super) fn for_reply(
 ) -> Box<dyn Dialect> {
     match provider {
         Provider::OpenAi => Box::new(openai::OpenAi::new(request, shape.clone(), usage)),
+        Provider::Responses => Box::new(responses::Responses::new(request, shape.clone(), usage)),
         Provider::Anthropic => Box::new(anthropic::Anthropic::new(request, shape.clone(), usage)),
     }
 }

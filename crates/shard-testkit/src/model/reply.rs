@@ -68,7 +68,8 @@ impl Reply {
     }
 
     /// Ends for this reason instead of the one that follows from the steps: OpenAI's
-    /// `finish_reason` or Anthropic's `stop_reason`, as the provider spells it.
+    /// `finish_reason`, the reason of an incomplete response, or Anthropic's `stop_reason`, as the
+    /// provider spells it.
     #[must_use]
     pub fn finish(mut self, reason: impl Into<String>) -> Self {
         self.shape.finish = Some(reason.into());

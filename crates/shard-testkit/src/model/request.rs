@@ -9,8 +9,15 @@ use serde_json::Value;
 pub enum Provider {
     /// OpenAI chat completions, and every server that copies them.
     OpenAi,
+    /// OpenAI Responses.
+    Responses,
     /// Anthropic Messages.
     Anthropic,
+}
+
+impl Provider {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::OpenAi, Self::Responses, Self::Anthropic];
 }
 
 /// One request to the scripted model.
@@ -35,6 +42,7 @@ impl Request {
         let path = self.path.split('?').next().unwrap_or_default();
         match (self.method.as_str(), path) {
             ("POST", "/v1/chat/completions") => Some(Provider::OpenAi),
+            ("POST", "/v1/responses") => Some(Provider::Responses),
             ("POST", "/v1/messages") => Some(Provider::Anthropic),
             _ => None,
         }
@@ -59,10 +67,12 @@ impl Request {
         self.body["model"].as_str().unwrap_or_default()
     }
 
-    /// The messages as they stand in the body.
+    /// The messages as they stand in the body; with Responses the items, of which only some are
+    /// messages.
     #[must_use]
     pub fn messages(&self) -> &[Value] {
-        items(&self.body["messages"])
+        let list = self.body.get("input").unwrap_or(&self.body["messages"]);
+        items(list)
     }
 
     /// The system prompt; several parts are joined by line breaks.
@@ -70,7 +80,10 @@ impl Request {
     pub fn system(&self) -> String {
         let is_system =
             |message: &&Value| matches!(message["role"].as_str(), Some("system" | "developer"));
-        let mut parts = vec![plain(&self.body["system"])];
+        let mut parts = vec![
+            plain(&self.body["system"]),
+            plain(&self.body["instructions"]),
+        ];
         parts.extend(
             self.messages()
                 .iter()
@@ -121,6 +134,9 @@ impl Request {
             for block in blocks(message, "tool_use") {
                 calls.push((owned(&block["id"]), owned(&block["name"])));
             }
+            if message["type"] == "function_call" {
+                calls.push((owned(&message["call_id"]), owned(&message["name"])));
+            }
         }
         calls
     }
@@ -135,6 +151,9 @@ impl Request {
             }
             for block in blocks(message, "tool_result") {
                 results.push((owned(&block["tool_use_id"]), plain(&block["content"])));
+            }
+            if message["type"] == "function_call_output" {
+                results.push((owned(&message["call_id"]), plain(&message["output"])));
             }
         }
         results
@@ -156,13 +175,17 @@ fn owned(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// The text of a string or of `text` blocks, joined without a separator.
+fn is_text(kind: &Value) -> bool {
+    matches!(kind.as_str(), Some("text" | "input_text" | "output_text"))
+}
+
+/// The text of a string or of text blocks, joined without a separator.
 fn own_text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
         other => items(other)
             .iter()
-            .filter(|block| block["type"] == "text")
+            .filter(|block| is_text(&block["type"]))
             .filter_map(|block| block["text"].as_str())
             .collect(),
     }
@@ -195,7 +218,7 @@ mod tests {
         }
     }
 
-    /// Both formats say the same here.
+    /// All formats say the same here.
     fn check(request: &Request) {
         assert_eq!(request.model(), "m1");
         assert_eq!(request.system(), "Be brief.");
@@ -224,6 +247,26 @@ mod tests {
             ]}),
         );
         assert_eq!(request.provider(), Some(Provider::OpenAi));
+        check(&request);
+    }
+
+    #[test]
+    fn the_views_read_responses() {
+        let said = |role: &str, kind: &str, text: &str| json!({"type": "message", "role": role, "content": [{"type": kind, "text": text}]});
+        let request = request(
+            "/v1/responses",
+            json!({"model": "m1", "instructions": "Be brief.",
+            "tools": [{"type": "function", "name": "ls"}],
+            "input": [
+                said("user", "input_text", "Hello"),
+                {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x"},
+                said("assistant", "output_text", "Let me look."),
+                {"type": "function_call", "call_id": "c1", "name": "ls", "arguments": "{}"},
+                {"type": "function_call_output", "call_id": "c1", "output": "one\ntwo"},
+                said("user", "input_text", "Go on"),
+            ]}),
+        );
+        assert_eq!(request.provider(), Some(Provider::Responses));
         check(&request);
     }
 

@@ -140,7 +140,7 @@ impl HttpError {
         self
     }
 
-    /// The body, in a form that clients of both formats understand.
+    /// The body, in a form that clients of all formats understand.
     pub(super) fn to_body(&self) -> Value {
         self.body.clone().unwrap_or_else(|| {
             let kind = match self.status {

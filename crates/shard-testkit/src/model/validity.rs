@@ -2,6 +2,7 @@
 
 mod anthropic;
 mod openai;
+mod responses;
 
 use std::collections::HashSet;
 
@@ -28,6 +29,7 @@ pub(super) fn check(provider: Provider, request: &Request, signed: &[Signed]) ->
     check_tools(request, &mut faults);
     match provider {
         Provider::OpenAi => openai::check(request, &mut faults),
+        Provider::Responses => responses::check(request, signed, &mut faults),
         Provider::Anthropic => anthropic::check(request, signed, &mut faults),
     }
     faults.0

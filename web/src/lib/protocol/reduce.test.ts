@@ -136,6 +136,26 @@ describe('older messages', () => {
   });
 });
 
+describe('the pictures of a result', () => {
+  const image = { type: 'image', mime_type: 'image/png', data: '', omitted: true } as const;
+  const row: Message = {
+    id: 'row-x',
+    role: 'user',
+    content: [
+      { type: 'tool_result', tool_call_id: 'x', content: { kind: 'text', text: 'a.png' } },
+      image,
+      { type: 'tool_result', tool_call_id: 'y', content: { kind: 'text', text: 'b' } }
+    ]
+  };
+
+  it('belong to its call and are no message', () => {
+    const view = reduce(emptyView(), { type: 'message_complete', message_id: row.id, message: row }, NOW);
+    expect(view.items).toEqual([]);
+    expect(view.calls['x']?.result?.images).toEqual([image]);
+    expect(view.calls['y']?.result?.images).toEqual([]);
+  });
+});
+
 it('a process that ends leaves nothing running and nothing to answer', () => {
   const upTo = turn.findIndex((event) => event.type === 'permission_request') + 1;
   const view = play(emptyView(), turn.slice(0, upTo));

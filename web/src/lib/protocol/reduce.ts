@@ -62,7 +62,8 @@ export function reduce(view: View, event: AgentEvent | LocalEvent, now: number):
           isError: event.is_error,
           exitCode: event.exit_code,
           durationMs: event.duration_ms,
-          render: event.render
+          render: event.render,
+          images: event.images ?? []
         })
       );
     case 'usage':

@@ -946,7 +946,7 @@ export interface HunkLine {
   text: string;
 }
 
-/** A picture that a person attaches to a prompt. */
+/** A picture that a person attaches to a prompt, or that a tool gives. */
 export interface Image {
   /** Base64. */
   data: string;
@@ -1947,6 +1947,8 @@ export interface ToolResult {
   duration_ms?: number;
   /** Exit code of the process, where the tool ran one. */
   exit_code?: number;
+  /** Pictures that belong to the content. */
+  images?: Image[];
   /** The call failed, was refused or did not start. */
   is_error: boolean;
   /** What a client may draw instead of the content. */

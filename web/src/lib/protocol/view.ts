@@ -5,6 +5,7 @@
 import type {
   AgentStatus,
   AllowedBy,
+  ContentBlock,
   Message,
   ModelDescriptor,
   PendingRequest,
@@ -39,7 +40,12 @@ export interface CallResult {
   exitCode?: number;
   durationMs?: number;
   render?: RenderDescriptor;
+  /** Pictures that belong to the content. */
+  images: Picture[];
 }
+
+/** A picture, or that there is one whose data was left out. */
+export type Picture = Pick<Extract<ContentBlock, { type: 'image' }>, 'data' | 'mime_type' | 'omitted'>;
 
 export type Tone = 'info' | 'warn' | 'error';
 

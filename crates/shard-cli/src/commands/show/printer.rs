@@ -6,7 +6,7 @@ use shard_core::gate::visible;
 use shard_transports::Outbox;
 use shard_types::event::{AgentEvent, DeltaKind};
 
-use super::text::{failure, harmless, summary};
+use super::text::{failure, harmless, picture, summary};
 
 /// How stdout is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,6 +108,9 @@ impl Printer {
             AgentEvent::ToolResult(result) => {
                 if let Some(line) = failure(result) {
                     self.note(&line);
+                }
+                for image in &result.images {
+                    self.note(&format!("  {}", picture(&image.data, &image.mime_type)));
                 }
             }
             AgentEvent::Status(status) => {

@@ -46,6 +46,15 @@ pub(super) fn failure(result: &ToolResult) -> Option<String> {
     Some(format!("  {message}"))
 }
 
+/// What stands for a picture, such as `[picture: image/png, 800x600]`.
+pub(super) fn picture(data: &str, mime_type: &str) -> String {
+    let kind = visible(mime_type);
+    match shard_core::picture::size_of_base64(data) {
+        Some((width, height)) => format!("[picture: {kind}, {width}x{height}]"),
+        None => format!("[picture: {kind}]"),
+    }
+}
+
 /// Text without anything that a terminal acts on, but for line ends and tabs, and without what
 /// hides or reorders words.
 pub(in crate::commands) fn harmless(text: &str) -> String {

@@ -6,7 +6,7 @@ use shard_core::gate::visible;
 use shard_types::event::AgentEvent;
 use shard_types::{ContentBlock, EntryId, Message, Role, ToolResultContent};
 
-use super::text::{harmless, shortened, summary};
+use super::text::{harmless, picture, shortened, summary};
 
 /// How much of a result is shown, in characters: the model reads the rest.
 const RESULT: usize = 160;
@@ -19,9 +19,12 @@ pub(in crate::commands) fn transcript<'a>(
     let mut speaker = None;
     for message in messages {
         let mut part = String::new();
-        let mut spoken = false;
+        let (mut spoken, mut answers) = (false, false);
         for block in &message.content {
-            spoken |= !matches!(block, ContentBlock::ToolResult { .. });
+            answers |= matches!(block, ContentBlock::ToolResult { .. });
+            let picture = matches!(block, ContentBlock::Image { .. });
+            // The pictures beside a result are the tool's.
+            spoken |= !answers || !(picture || matches!(block, ContentBlock::ToolResult { .. }));
             part.push_str(&shown(block));
         }
         // A result answers on a person's side without anybody speaking.
@@ -57,7 +60,9 @@ fn shown(block: &ContentBlock) -> String {
             let code = code.map_or_else(String::new, |code| format!(" (exit code {code})"));
             format!("  ↳ {}{code}\n", result(content))
         }
-        ContentBlock::Image { mime_type, .. } => format!("[{}]\n", visible(mime_type)),
+        ContentBlock::Image {
+            data, mime_type, ..
+        } => format!("{}\n", picture(data, mime_type)),
     }
 }
 
@@ -135,7 +140,11 @@ mod tests {
                 { "type": "tool_result", "tool_call_id": "c1", "exit_code": 2,
                   "content": { "kind": "text", "text": "\na\u{1b}]0;x\u{7}\nb\nc\n" } },
             ] },
-            { "id": "msg-4", "role": "assistant", "content": [{ "type": "text", "text": "Done.\n\n" }] },
+            { "id": "msg-4", "role": "user", "content": [
+                { "type": "tool_result", "tool_call_id": "c2", "content": { "kind": "text", "text": "i.png" } },
+                { "type": "image", "mime_type": "image/png", "data": "", "omitted": true },
+            ] },
+            { "id": "msg-5", "role": "assistant", "content": [{ "type": "text", "text": "Done.\n\n" }] },
         ]))
         .unwrap()
     }
@@ -143,7 +152,7 @@ mod tests {
     #[test]
     fn a_transcript_is_short_and_harmless() {
         let text = "you:\nlook[2J\n\nagent:\nI look.\n· bash ls ⏎ id\n  \
-                    ↳ a␛]0;x␇ … 2 more lines (exit code 2)\nDone.\n";
+                    ↳ a␛]0;x␇ … 2 more lines (exit code 2)\n  ↳ i.png\n[picture: image/png]\nDone.\n";
         assert_eq!(
             transcript(&messages()),
             (text.to_owned(), Some(Role::Assistant))
@@ -161,11 +170,11 @@ mod tests {
             let body = json!({ "message_id": id, "block_index": 0, "kind": "text" });
             event("message_delta", body)
         };
-        assert!(seen.has(&delta("msg-4")) && !seen.has(&delta("msg-5")));
+        assert!(seen.has(&delta("msg-5")) && !seen.has(&delta("msg-6")));
         let result = |id: &str| {
             let body = json!({ "tool_call_id": id, "is_error": false, "content": { "kind": "text", "text": "" } });
             event("tool_result", body)
         };
-        assert!(seen.has(&result("c1")) && !seen.has(&result("c2")));
+        assert!(seen.has(&result("c1")) && !seen.has(&result("c3")));
     }
 }

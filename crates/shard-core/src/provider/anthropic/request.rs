@@ -5,7 +5,9 @@ use shard_contracts::{ProviderRequest, ToolDeclaration};
 use shard_types::{ContentBlock, ModelSpec, Role};
 
 use super::REDACTED;
-use crate::provider::wire::{NOTHING_SAID, Picture, Turn, is_failure, picture, result_text, turns};
+use crate::provider::wire::{
+    NOTHING_SAID, Picture, Turn, is_failure, picture, plain, plain_id, result_text, turns,
+};
 
 /// The API insists on a bound; this one every model takes.
 const MAX_TOKENS: u64 = 8192;
@@ -34,11 +36,10 @@ pub(super) fn body(request: &ProviderRequest, provider: &str) -> Value {
             json!({ "role": "user", "content": [text(NOTHING_SAID)] }),
         );
     }
-    mark(
-        messages
-            .last_mut()
-            .and_then(|last| last["content"].as_array_mut()),
-    );
+    // The end of this call's conversation, and that of the call before.
+    for user in messages.iter_mut().rev().step_by(2).take(2) {
+        mark(user["content"].as_array_mut());
+    }
     let mut body = json!({
         "model": request.model.id,
         "max_tokens": request.model.max_output_tokens.unwrap_or(MAX_TOKENS),
@@ -64,8 +65,11 @@ pub(super) fn body(request: &ProviderRequest, provider: &str) -> Value {
     body
 }
 
-/// Ends a stretch that the provider should cache. There are three in a request, of four that
-/// the API allows: tools, system prompt, and the conversation so far.
+/// Ends a stretch that the provider should cache. A request has all four that the API allows:
+/// tools, system prompt, the conversation up to the last answer, and all of it.
+///
+/// The third is where the call before had its last. The provider looks for what it has cached at a
+/// mark and at the twenty blocks before it, and an answer with many calls has more than that.
 fn mark(list: Option<&mut Vec<Value>>) {
     if let Some(last) = list.and_then(|list| list.last_mut()) {
         last["cache_control"] = json!({ "type": "ephemeral" });
@@ -163,7 +167,7 @@ fn block(block: &ContentBlock, model: &ModelSpec) -> Value {
     match block {
         ContentBlock::Text { text: said } => text(said),
         ContentBlock::ToolCall { id, name, args } => {
-            json!({ "type": "tool_use", "id": plain_id(id), "name": name, "input": args })
+            json!({ "type": "tool_use", "id": plain_id(id), "name": plain(name), "input": args })
         }
         ContentBlock::ToolResult {
             tool_call_id,
@@ -205,18 +209,6 @@ fn block(block: &ContentBlock, model: &ModelSpec) -> Value {
 
 fn text(text: &str) -> Value {
     json!({ "type": "text", "text": text })
-}
-
-/// Ids that another server made may hold characters which this API refuses.
-fn plain_id(id: &str) -> String {
-    let plain = |c: char| {
-        if c.is_ascii_alphanumeric() || "_-".contains(c) {
-            c
-        } else {
-            '_'
-        }
-    };
-    id.chars().map(plain).collect()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use shard_contracts::{
 use shard_types::{ContentBlock, EntryId, Message, ModelSpec, Role};
 
 use super::server::{After, Answer, Server};
-use shard_config::{ProviderKind, Secret};
+use shard_config::{OpenAiApi, ProviderKind, Secret};
 
 use crate::provider::{KeySource, ProviderSettings, build};
 
@@ -124,6 +124,67 @@ async fn the_messages_api_is_asked_its_own_way() {
         "{head}"
     );
     assert!(head.contains("anthropic-version: 2023-06-01"), "{head}");
+}
+
+#[tokio::test]
+async fn responses_are_asked_for_at_their_own_address() {
+    let events = [
+        r#"{"type":"response.output_text.delta","delta":"hello"}"#,
+        r#"{"type":"response.completed","response":{"status":"completed","usage":{"input_tokens":10,"output_tokens":2}}}"#,
+    ];
+    let whole = r#"{"object":"response","status":"completed","output":[
+        {"type":"message","content":[{"type":"output_text","text":"hello"}]}]}"#;
+    let told = r#"{"type":"response.failed","response":{"status":"failed",
+        "error":{"code":"rate_limit_exceeded","message":"slow down"}}}"#
+        .replace('\n', " ");
+    let refused = r#"{"object":"response","status":"failed","error":{"code":"context_length_exceeded","message":"too much"}}"#;
+    let server = Server::start(vec![
+        Answer::events(&events, After::Keep),
+        Answer::json(200, whole),
+        Answer::events(&[events[0], &told], After::Keep),
+        Answer::json(200, refused),
+        Answer::events(&events[..1], After::Keep),
+    ])
+    .await;
+    let provider = build(ProviderSettings {
+        api: OpenAiApi::Responses,
+        ..settings(server.base("/v1"))
+    });
+    let (seen, error) = call(&*provider).await;
+    assert_eq!(
+        (seen[0].clone(), seen.len(), error),
+        (text("hello"), 3, None)
+    );
+    let (seen, error) = call(&*provider).await;
+    assert_eq!(
+        (seen[0].clone(), seen.len(), error),
+        (text("hello"), 2, None)
+    );
+    for (first, kind, words) in [
+        (Some(text("hello")), Kind::Busy, "slow down"),
+        (None, Kind::ContextTooLong, "too much"),
+        (Some(text("hello")), Kind::Network, "in the middle"),
+    ] {
+        let (seen, error) = call(&*provider).await;
+        let error = error.expect("an error");
+        assert_eq!(
+            (seen.first(), error.kind),
+            (first.as_ref(), kind),
+            "{error}"
+        );
+        assert!(error.message.contains(words), "{error}");
+    }
+    let request = &server.requests()[0];
+    assert!(
+        request.starts_with("POST /v1/responses HTTP/1.1"),
+        "{request}"
+    );
+    let head = request.to_lowercase();
+    assert!(
+        head.contains(&format!("authorization: bearer {KEY}")),
+        "{head}"
+    );
+    assert!(request.contains(r#""store":false"#), "{request}");
 }
 
 #[tokio::test]

@@ -80,6 +80,7 @@ impl Bench {
             ui: Arc::new(Nobody),
             output_dir: self.dir.path().join("output"),
             max_output_bytes: 10_000,
+            takes_images: false,
         }
     }
 

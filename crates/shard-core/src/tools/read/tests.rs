@@ -1,9 +1,13 @@
 use std::os::unix::fs::symlink;
 
 use serde_json::json;
+use shard_types::RenderDescriptor;
 
 use super::super::bench::{Bench, forbids, said};
 use super::*;
+
+mod notebooks;
+mod pictures;
 
 fn numbered(count: usize) -> String {
     (1..=count).map(|n| format!("line {n}\n")).collect()
@@ -110,13 +114,13 @@ async fn nothing_in_a_file_can_act_on_a_terminal() {
 #[tokio::test]
 async fn what_is_no_text_is_named() {
     let bench = Bench::new();
-    bench.file("i.png", b"\x89PNG\r\n\x1a\n0123");
+    bench.file("i.pdf", b"%PDF-1.7 0123");
     bench.file("empty", "");
     bench.file("bom", b"\xef\xbb\xbfa\r\n");
-    let message = bench.bad("read", json!({ "path": "i.png" })).await;
+    let message = bench.bad("read", json!({ "path": "i.pdf" })).await;
     assert_eq!(
         message,
-        "i.png is a binary file (PNG image, 12 bytes) and is not shown"
+        "i.pdf is a binary file (PDF document, 13 bytes) and is not shown"
     );
     assert_eq!(
         bench.good("read", json!({ "path": "empty" })).await,

@@ -20,7 +20,8 @@ pub struct Thinking {
     pub(in crate::model) signature: Signature,
 }
 
-/// What stands as the signature of a thinking block (Anthropic only).
+/// What stands as the signature of a thinking block; with Responses its encrypted content. Chat
+/// completions have none.
 #[derive(Debug, Clone)]
 pub(in crate::model) enum Signature {
     /// One that no other block has.
@@ -69,7 +70,7 @@ pub fn text(text: impl Into<String>) -> Text {
     }
 }
 
-/// Thinks `text`. With Anthropic's format the block is signed, each with a signature of its own.
+/// Thinks `text`. But for chat completions the block is signed, each with a signature of its own.
 pub fn thinking(text: impl Into<String>) -> Thinking {
     Thinking {
         text: text.into(),
@@ -128,14 +129,14 @@ impl Thinking {
         self
     }
 
-    /// Signs the block with this (Anthropic only).
+    /// Signs the block with this (not with chat completions).
     #[must_use]
     pub fn signature(mut self, signature: impl Into<String>) -> Self {
         self.signature = Signature::Given(signature.into());
         self
     }
 
-    /// Leaves the block unsigned (Anthropic only).
+    /// Leaves the block unsigned (not with chat completions).
     #[must_use]
     pub fn unsigned(mut self) -> Self {
         self.signature = Signature::Missing;

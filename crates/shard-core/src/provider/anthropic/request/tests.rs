@@ -69,7 +69,7 @@ fn a_whole_request() {
         "system": [{ "type": "text", "text": "sys", "cache_control": cache }],
         "tools": [{ "name": "read", "description": "reads", "input_schema": { "type": "object" }, "cache_control": cache }],
         "messages": [
-            { "role": "user", "content": [{ "type": "text", "text": "hi" }] },
+            { "role": "user", "content": [{ "type": "text", "text": "hi", "cache_control": cache }] },
             { "role": "assistant", "content": [
                 { "type": "thinking", "thinking": "hm", "signature": "c2ln" },
                 { "type": "redacted_thinking", "data": "xyz" },
@@ -83,6 +83,89 @@ fn a_whole_request() {
         ],
     });
     assert_eq!(body(&request, "p"), want);
+}
+
+/// An answer with that many calls, and the message with their results.
+fn round(number: usize, calls: usize) -> [Message; 2] {
+    let id = |n: usize| format!("call_{number}_{n}");
+    let call = |n| json!({ "type": "tool_call", "id": id(n), "name": "my.read", "args": {} });
+    let result = |n| {
+        json!({ "type": "tool_result", "tool_call_id": id(n), "exit_code": 0,
+            "content": { "kind": "text", "text": "x" } })
+    };
+    let thought = json!({ "type": "thinking", "text": "hm", "signature": "c2ln", "model": "p/m" });
+    let said = [thought].into_iter().chain((0..calls).map(call));
+    [
+        message(Role::Assistant, said.collect()),
+        message(Role::User, (0..calls).map(result).collect()),
+    ]
+}
+
+/// The blocks of the conversation that carry a mark, by message and place.
+fn marked(body: &Value) -> Vec<(usize, usize)> {
+    let messages = body["messages"].as_array().expect("messages");
+    let blocks = messages.iter().enumerate().flat_map(|(at, message)| {
+        let blocks = message["content"].as_array().expect("blocks").iter();
+        blocks.enumerate().map(move |(n, block)| ((at, n), block))
+    });
+    let marked = blocks.filter(|(_, block)| block.get("cache_control").is_some());
+    marked.map(|(place, _)| place).collect()
+}
+
+#[test]
+fn each_call_finds_what_the_call_before_had_cached() {
+    let mut history = vec![hi()];
+    let mut ended = None;
+    for number in 0..4 {
+        // More blocks than the API looks back over.
+        let got = body(&request(history.clone()), "p");
+        let marks = marked(&got);
+        assert!(
+            ended.is_none_or(|place| marks.contains(&place)),
+            "{marks:?}"
+        );
+        let last = got["messages"].as_array().and_then(|m| m.last());
+        let blocks = last.and_then(|last| last["content"].as_array());
+        let end = (2 * number, blocks.map_or(0, Vec::len) - 1);
+        assert_eq!(marks.last(), Some(&end));
+        assert!(marks.len() <= 2, "two of four are for tools and system");
+        ended = Some(end);
+        history.extend(round(number, 12));
+    }
+}
+
+#[test]
+fn parallel_calls_stand_behind_their_thought_and_before_all_results() {
+    let [answer, results] = round(0, 3);
+    let mut request = request(vec![hi(), answer, results]);
+    request.reasoning = Some("low".into());
+    let body = body(&request, "p");
+    assert_eq!(body["thinking"]["type"], "enabled");
+    let kinds = |at: usize| -> Vec<&str> {
+        let blocks = body["messages"][at]["content"].as_array().expect("blocks");
+        let kinds = blocks.iter().map(|block| block["type"].as_str());
+        kinds.map(Option::unwrap_or_default).collect()
+    };
+    assert_eq!(kinds(1), ["thinking", "tool_use", "tool_use", "tool_use"]);
+    assert_eq!(kinds(2), ["tool_result"; 3]);
+    assert_eq!(
+        body["messages"][1]["content"][1]["name"], "my_read",
+        "a name that another server let pass"
+    );
+}
+
+#[test]
+fn a_thought_that_led_to_nothing_is_left_out() {
+    let cut = json!([
+        { "type": "text", "text": "well" },
+        { "type": "thinking", "text": "hm", "signature": "c2ln", "model": "p/m" },
+    ]);
+    let got = body(
+        &request(vec![hi(), message(Role::Assistant, cut), hi()]),
+        "p",
+    );
+    let want = json!([{ "type": "text", "text": "well" }]);
+    assert_eq!(got["messages"][1]["content"], want);
 }
 
 #[test]

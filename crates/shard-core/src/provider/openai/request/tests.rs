@@ -187,6 +187,31 @@ fn pictures_go_to_models_that_take_them() {
 }
 
 #[test]
+fn pictures_of_results_come_after_all_results() {
+    let result = |id: &str| json!({ "type": "tool_result", "tool_call_id": id, "content": { "kind": "text", "text": id } });
+    let picture = |data: &str| json!({ "type": "image", "data": data, "mime_type": "image/png" });
+    let call = |id: &str| json!({ "type": "tool_call", "id": id, "name": "read", "args": {} });
+    let history = vec![
+        message(Role::User, json!([{ "type": "text", "text": "look" }])),
+        message(Role::Assistant, json!([call("a"), call("b")])),
+        message(
+            Role::User,
+            json!([result("a"), picture("QUFB"), result("b"), picture("QkJC")]),
+        ),
+    ];
+    let sent = body(&request(history), &settings())["messages"].clone();
+    let url = |data: &str| json!({ "type": "image_url", "image_url": { "url": format!("data:image/png;base64,{data}") } });
+    assert_eq!(
+        sent.as_array().expect("messages")[3..],
+        [
+            json!({ "role": "tool", "tool_call_id": "a", "content": "a" }),
+            json!({ "role": "tool", "tool_call_id": "b", "content": "b" }),
+            json!({ "role": "user", "content": [url("QUFB"), url("QkJC")] }),
+        ]
+    );
+}
+
+#[test]
 fn an_error_is_read_as_its_message() {
     let content = ToolResultContent::error("no such file");
     assert_eq!(result_text(&content, None), "no such file");
