@@ -8,6 +8,7 @@ pub mod boot;
 mod bundled;
 pub mod bus;
 pub mod catalog;
+pub mod compaction;
 mod context_files;
 pub mod direct;
 pub mod gate;
