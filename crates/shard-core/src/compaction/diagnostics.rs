@@ -67,6 +67,8 @@ macro_rules! patterns {
 patterns! {
     RustMessage = r"^(error|warning)(?:\[(E\d{4})\])?: (.+)$";
     Arrow = r"^\s*--> (.+?):(\d+):(\d+)$";
+    RustLabel = r"^\s*\|\s.*\^+ (\S.*)$";
+    RustSides = r"^\s+(left|right): (.+)$";
     RustTest = r"^test (\S+)(?: - .*)? \.\.\. FAILED$";
     Nextest = r"^\s+(?:FAIL|TIMEOUT) \[[^\]]*\] (?:\([^)]*\) )?(\S+) (\S+)$";
     Panic = r"^thread '(.+?)'.* panicked at (?:'(.*)', )?(\S+?):(\d+):(\d+):?$";
@@ -81,7 +83,7 @@ patterns! {
     Ruff = r"^(\S+\.pyi?):(\d+):\d+: ([A-Z]{1,4}\d{2,4} .+|[a-z-]+: .+)$";
     RuffFull = r"^([A-Z]{1,4}\d{2,4}(?: \[\*\])? .+|invalid-syntax: .+)$";
     Pytest = r"^(FAILED|ERROR) (\S+\.py)(?:::(.+?))?(?: - (.+))?$";
-    PytestResult = r"^=* ?(\d+ (?:failed|error).*?)(?: in [\d.]+s.*)?=*$";
+    PytestResult = r"^=* ?(\d+ (?:failed|errors?)\b.*?) in [\d.]+s\b.*$";
     Unittest = r"^(?:FAIL|ERROR): (\w+) \(([\w.]+)\)$";
     PythonFile = r#"^\s+File "(.+?)", line (\d+)"#;
     PythonError = r"^((?:\w+\.)*\w*(?:Error|Exception|Exit|Interrupt)(?:: .+)?)$";
@@ -126,12 +128,15 @@ struct Reader<'a> {
     file: Option<(String, Option<u32>)>,
     /// The next line is what a panic said.
     panicked: Option<usize>,
+    /// The finding that the next words below code explain.
+    explained: Option<usize>,
 }
 
 impl Reader<'_> {
     fn read(&mut self, text: &str) {
         if let Some(at) = self.panicked.take() {
-            self.found[at].message += &format!(": {}", line(text.trim(), MESSAGE));
+            self.explain(at, &format!(": {}", text.trim()));
+            self.explained = Some(at);
             return;
         }
         let kind = SET.matches(text).iter().next();
@@ -141,11 +146,11 @@ impl Reader<'_> {
                 finding.path = Some(place[1].to_owned());
                 finding.line = place[2].parse().ok();
             }
-            self.settle();
+            self.explained = self.settle();
             return;
         }
         match &mut self.pending {
-            Some((_, 0)) => self.settle(),
+            Some((_, 0)) => _ = self.settle(),
             Some((_, lines)) => *lines -= 1,
             None => {}
         }
@@ -160,14 +165,20 @@ impl Reader<'_> {
     }
 
     /// Takes the message that waits for its place as it is, if it says enough without one.
-    fn settle(&mut self) {
-        let Some((finding, _)) = self.pending.take() else {
-            return;
-        };
+    fn settle(&mut self) -> Option<usize> {
+        let (finding, _) = self.pending.take()?;
         let cargo = self.command.contains("cargo") || self.command.contains("rustc");
-        if finding.path.is_some() || (cargo && finding.severity == Severity::Error) {
-            self.add(finding);
+        let enough = finding.path.is_some() || (cargo && finding.severity == Severity::Error);
+        enough.then(|| self.add(finding))?
+    }
+
+    /// Adds to what a finding says, within the bound.
+    fn explain(&mut self, at: usize, more: &str) {
+        let said = &mut self.found[at].message;
+        if said.ends_with(more) {
+            return;
         }
+        *said = line(&format!("{said}{more}"), 2 * MESSAGE);
     }
 
     fn add(&mut self, finding: Finding) -> Option<usize> {
@@ -207,6 +218,9 @@ impl Reader<'_> {
         let Some(test) = self.test.map(|at| &mut self.found[at]) else {
             return false;
         };
+        if test.tag == "node" {
+            return false;
+        }
         if !test.message.contains(": ") {
             test.message += &format!(": {}", line(why, MESSAGE));
         }
@@ -220,6 +234,16 @@ impl Reader<'_> {
                 self.pending = Some((finding(Severity::Error, "ruff", &got[1]), 2));
             }
             Kind::RuffFull | Kind::Arrow => {}
+            Kind::RustLabel => {
+                if let Some(at) = self.explained.take() {
+                    self.explain(at, &format!(": {}", &got[1]));
+                }
+            }
+            Kind::RustSides => {
+                if let Some(at) = self.explained {
+                    self.explain(at, &format!("; {}: {}", &got[1], &got[2]));
+                }
+            }
             Kind::RustTest => self.failed("test", None, &got[1]),
             Kind::Nextest => self.failed("test", None, &got[2]),
             Kind::Panic => self.panic(got),
@@ -250,16 +274,14 @@ impl Reader<'_> {
                 self.failed("test", path.as_deref(), &got[1]);
             }
             Kind::ScriptPlace
-                if !got[1].contains("node_modules") && !got[1].starts_with("node:") =>
+                if !got[1].contains("node_modules")
+                    && !["[", "node:"].iter().any(|own| got[1].starts_with(own)) =>
             {
                 let place = (got[1].to_owned(), got[2].parse().ok());
                 self.locate(place);
             }
             Kind::ScriptPlace => {}
-            Kind::ScriptError if !self.reason(&got[1]) => {
-                self.test = self.add(finding(Severity::Error, "node", &got[1]));
-            }
-            Kind::ScriptError => {}
+            Kind::ScriptError => self.script(&got[1]),
             Kind::TestResult | Kind::PytestResult | Kind::ScriptResult => {
                 self.add(finding(Severity::Warning, "tests", &got[1]));
                 self.test = None;
@@ -322,7 +344,7 @@ impl Reader<'_> {
 
     fn python(&mut self, got: &Captures<'_>) {
         let Some((path, at)) = self.file.take() else {
-            _ = self.reason(&got[1]);
+            self.script(&got[1]);
             return;
         };
         if self.reason(&got[1]) {
@@ -335,6 +357,15 @@ impl Reader<'_> {
             line: at,
             ..finding(Severity::Error, "python", &got[1])
         });
+    }
+
+    /// An error with a name: of the test at hand, else of the program.
+    fn script(&mut self, said: &str) {
+        let runs = ["node", "npx", "npm", "pnpm", "yarn", "bun", "deno"];
+        let runs = runs.iter().any(|name| self.command.contains(name));
+        if !self.reason(said) && runs {
+            self.test = self.add(finding(Severity::Error, "node", said));
+        }
     }
 
     fn script_fail(&mut self, got: &Captures<'_>) {

@@ -11,6 +11,7 @@ use shard_types::NormalizedBlock;
 
 use super::document::items;
 use super::excerpt::line;
+use super::shell_changes::shell_changes;
 
 pub(super) const SECTION: &str = "Files And Changes";
 /// Longest path shown, in bytes.
@@ -22,6 +23,7 @@ pub(super) enum Kind {
     Read,
     Edited,
     Created,
+    Removed,
 }
 
 impl Kind {
@@ -56,25 +58,43 @@ pub(super) struct Touch {
 
 /// Every file that a call read or changed, in the order of the calls.
 pub(super) fn touched(blocks: &[NormalizedBlock], cwd: Option<&Path>) -> Vec<Touch> {
-    let pairs = blocks.windows(2).enumerate();
-    let touched = pairs.filter_map(|(block, pair)| {
-        let [
-            NormalizedBlock::ToolCall { name, args },
-            NormalizedBlock::ToolResult {
-                text,
-                is_error: false,
-                ..
-            },
-        ] = pair
-        else {
-            return None;
-        };
-        let path = path_of(args)?;
-        let kind = Kind::of(name, text)?;
-        let path = relative(path, cwd);
-        Some(Touch { block, path, kind })
-    });
-    touched.collect()
+    let mut touched = Vec::new();
+    for (block, step) in blocks.iter().enumerate() {
+        match (step, blocks.get(block + 1)) {
+            (
+                NormalizedBlock::ToolCall { name, args },
+                Some(NormalizedBlock::ToolResult {
+                    text,
+                    is_error: false,
+                    ..
+                }),
+            ) => {
+                let touch = path_of(args).zip(Kind::of(name, text));
+                touched.extend(touch.map(|(path, kind)| Touch {
+                    block,
+                    path: relative(path, cwd),
+                    kind,
+                }));
+            }
+            (
+                NormalizedBlock::Bash {
+                    command,
+                    exit_code: Some(0),
+                    ..
+                },
+                _,
+            ) => {
+                let changes = shell_changes(command).into_iter();
+                touched.extend(changes.map(|(kind, path)| Touch {
+                    block,
+                    path: relative(&path, cwd),
+                    kind,
+                }));
+            }
+            _ => {}
+        }
+    }
+    touched
 }
 
 /// The file that a call is about.
@@ -126,6 +146,7 @@ impl Extractor for FilesAndChanges {
 struct Seen {
     path: String,
     created: bool,
+    removed: bool,
     changes: usize,
     first: usize,
     last: usize,
@@ -136,6 +157,7 @@ impl Seen {
         Self {
             path: path.to_owned(),
             created: false,
+            removed: false,
             changes: 0,
             first: 0,
             last: 0,
@@ -150,6 +172,7 @@ impl Seen {
             self.created = touch.kind == Kind::Created;
             self.first = touch.block;
         }
+        self.removed = touch.kind == Kind::Removed;
         self.changes += 1;
         self.last = touch.block;
     }
@@ -159,6 +182,7 @@ impl Seen {
         let line = Line {
             path: &self.path,
             created: self.created,
+            removed: self.removed,
             changes: self.changes as u64,
             places: places[0].zip(places[1]),
         };
@@ -170,6 +194,7 @@ impl Seen {
 struct Line<'a> {
     path: &'a str,
     created: bool,
+    removed: bool,
     /// How often it was written or edited; a file that was only read has none.
     changes: u64,
     /// The entries of the first and of the last change.
@@ -180,6 +205,7 @@ impl std::fmt::Display for Line<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let path = self.path;
         match (self.created, self.changes) {
+            _ if self.removed => write!(f, "removed {path}")?,
             (_, 0) => return write!(f, "read {path}"),
             (true, 1) => write!(f, "created {path}")?,
             (true, changes) => write!(f, "created {path}, then edited ×{}", changes - 1)?,
@@ -196,7 +222,7 @@ impl std::fmt::Display for Line<'_> {
 #[expect(clippy::unwrap_used, reason = "a constant that a test compiles")]
 static LINE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(concat!(
-        r"^(?:read (?<read>.+)|(?:(?<created>created)|edited) (?<path>.+?)(?:,? (?:then edited )?×(?<times>\d+))?",
+        r"^(?:read (?<read>.+)|(?:(?<created>created)|(?<removed>removed)|edited) (?<path>.+?)(?:,? (?:then edited )?×(?<times>\d+))?",
         r"(?: \[(?<first>\d+)(?:, (?<last>\d+))?\])?)$",
     ))
     .unwrap()
@@ -207,14 +233,16 @@ impl<'a> Line<'a> {
         let got = LINE.captures(item)?;
         let number = |name| got.name(name)?.as_str().parse::<u64>().ok();
         let created = got.name("created").is_some();
+        let removed = got.name("removed").is_some();
         let first = number("first");
         let read = got.name("read");
         Some(Self {
             path: read.or(got.name("path"))?.as_str(),
             created,
+            removed,
             changes: match read {
                 Some(_) => 0,
-                None => number("times").unwrap_or(0) + u64::from(created),
+                None => number("times").unwrap_or(0) + u64::from(created || removed),
             },
             places: first.zip(number("last").or(first)),
         })

@@ -25,6 +25,7 @@ mod outstanding;
 mod oversized;
 mod preferences;
 mod sections;
+mod shell_changes;
 mod signatures;
 mod size;
 mod transcript;

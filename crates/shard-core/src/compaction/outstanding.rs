@@ -38,7 +38,7 @@ static CHECKER: LazyLock<Regex> = LazyLock::new(|| {
 /// Commands that say "nothing found" or "different" with their exit code.
 #[expect(clippy::unwrap_used, reason = "a constant that a test compiles")]
 static SEARCH: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^\s*(?:cd \S+ && )?(?:\w+=\S+ )*(?:e|f|z|git )?(?:grep|rg|ag|fd|find|which|pgrep|diff|cmp|test|\[)\b").unwrap()
+    Regex::new(r"^\s*(?:cd \S+ && )?(?:\w+=\S+ )*(?:git )?(?:[efz]?grep|rg|ag|fd|find|which|pgrep|(?<compares>diff|cmp|test|\[))(?:\s|$)").unwrap()
 });
 /// What says nothing about the work itself: changes of folder and what only picks lines.
 #[expect(clippy::unwrap_used, reason = "a constant that a test compiles")]
@@ -78,8 +78,15 @@ impl Extractor for OutstandingContext {
         }
         open.sort_by_key(|issue| (issue.resolved.is_some(), issue.finding.severity));
         let mut seen = HashSet::new();
-        let told = open.iter().map(|issue| issue.told(context));
-        told.filter(|line| seen.insert(line.clone())).collect()
+        let told = open.iter().filter_map(|issue| {
+            let line = issue.told(context);
+            seen.insert(line.clone()).then(|| {
+                let index = context.origin(issue.block);
+                let index = index.map(|index| format!(" [{index}]"));
+                line + &index.unwrap_or_default()
+            })
+        });
+        told.collect()
     }
 }
 
@@ -103,7 +110,7 @@ impl Issue {
             .iter()
             .any(|touch| touch.block > self.block && same_file(&touch.path, path));
         if edited && self.resolved.is_none() {
-            self.resolved = Some("its file was edited since");
+            self.resolved = Some("its file was changed since");
         }
     }
 
@@ -128,13 +135,9 @@ impl Issue {
             (None, _) => String::new(),
         };
         let how = self.resolved.map(|how| format!(" ({how})"));
-        let index = context
-            .origin(self.block)
-            .map(|index| format!(" [{index}]"));
         format!(
-            "[{word}] [{tag}]{place} {message}{}{}",
-            how.unwrap_or_default(),
-            index.unwrap_or_default()
+            "[{word}] [{tag}]{place} {message}{}",
+            how.unwrap_or_default()
         )
     }
 }
@@ -173,10 +176,7 @@ fn look(
         .iter()
         .any(|finding| finding.severity == Severity::Error);
     if clean {
-        let same = open
-            .iter_mut()
-            .filter(|issue| issue.run == run && issue.finding.severity != Severity::Info);
-        same.for_each(|issue| issue.resolved = Some("it succeeded since"));
+        succeeded(open, &run);
     } else {
         open.retain(|issue| issue.run != run);
     }
@@ -201,6 +201,23 @@ fn run_of(command: &str) -> String {
     line(&WRAPPING.replace_all(command, ""), 400)
 }
 
+/// The first complaint of a run that succeeds now stands for all of them.
+fn succeeded(open: &mut Vec<Issue>, run: &str) {
+    let about = |issue: &Issue| issue.run == run && issue.finding.severity != Severity::Info;
+    let count = open.iter().filter(|issue| about(issue)).count();
+    let mut first = true;
+    open.retain_mut(|issue| {
+        if !about(issue) || !std::mem::take(&mut first) {
+            return !about(issue);
+        }
+        if count > 1 && issue.resolved.is_none() {
+            issue.finding.message += &format!(" (and {} more)", count - 1);
+        }
+        issue.resolved = Some("it succeeded since");
+        true
+    });
+}
+
 fn of_command(command: &str, output: &str, exit_code: Option<i32>) -> Vec<Finding> {
     let shown = line(command, COMMAND);
     let plain = |severity, tag: &str, message: String| Finding {
@@ -210,10 +227,17 @@ fn of_command(command: &str, output: &str, exit_code: Option<i32>) -> Vec<Findin
         line: None,
         message,
     };
-    let searched = SEARCH.is_match(command);
+    let search = SEARCH.captures(command);
+    let searched = search.is_some();
     match exit_code {
         Some(1) if searched && output.trim().is_empty() => {
-            return vec![plain(Severity::Info, "no matches", shown)];
+            let compares = search.is_some_and(|search| search.name("compares").is_some());
+            let tag = if compares {
+                "bash:exit 1"
+            } else {
+                "no matches"
+            };
+            return vec![plain(Severity::Info, tag, shown)];
         }
         Some(0) if !CHECKER.is_match(command) => return Vec::new(),
         None => {
@@ -264,7 +288,10 @@ fn of_tool(name: &str, text: &str, is_error: bool, path: Option<String>) -> Vec<
     };
     let message = match tag == name {
         true => line(said, SAID),
-        false => format!("{name}: {}", line(said, SAID)),
+        false => {
+            let said = said.trim_matches(['[', ']']);
+            format!("{name}: {}", line(said, SAID))
+        }
     };
     vec![Finding {
         severity,

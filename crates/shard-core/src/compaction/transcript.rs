@@ -54,6 +54,8 @@ pub(super) fn transcript(
     let mut newest_first: Vec<String> = Vec::new();
     let said = |block: &NormalizedBlock| matches!(block, NormalizedBlock::Assistant { .. });
     let last_said = blocks.iter().rposition(said);
+    let asks = |block: &NormalizedBlock| matches!(block, NormalizedBlock::User { .. });
+    let last_asked = blocks.iter().rposition(asks);
     let mut full = false;
     for turn in turns(blocks).iter().rev() {
         let heading = match turn.asked {
@@ -65,7 +67,12 @@ pub(super) fn transcript(
         let mut rest = room.saturating_sub(item_bytes(&heading));
         let before = newest_first.len();
         for at in turn.blocks.clone().rev() {
-            let longest = if Some(at) == last_said { LAST } else { MESSAGE };
+            let longest = match Some(at) {
+                at if at == last_said => LAST,
+                // It stands above at length.
+                at if at == last_asked => CALL,
+                _ => MESSAGE,
+            };
             let Some(step) = step(blocks, at, context, longest) else {
                 continue;
             };
@@ -107,7 +114,6 @@ fn step(
             exit_code,
         } => {
             let end = match exit_code {
-                Some(0) => "ok".to_owned(),
                 Some(code) => format!("exit {code}"),
                 None if output.is_empty() => "no result".to_owned(),
                 None => line(first_line(output), CALL),

@@ -113,10 +113,11 @@ fn told(
             Some(at),
             format!("; said \"{}\"", line(first_line(text), OUTCOME)),
         ),
-        Some((at, _)) => (Some(at), "; no word after the last tool".to_owned()),
-        None => (None, "; nothing was done".to_owned()),
+        Some((at, _)) => (Some(at), "; no word of the model after that".to_owned()),
+        None => (None, "; no answer yet".to_owned()),
     };
-    let ends = turn.asked.checked_sub(1).into_iter().chain(last);
+    // A turn that goes on is found again by its first step.
+    let ends = std::iter::once(turn.asked.saturating_sub(1)).chain(last);
     let breadcrumb = breadcrumb(context, ends.map(|at| turn.blocks.start + at));
     format!(
         "{asked}{}{}{outcome} ({breadcrumb})",
