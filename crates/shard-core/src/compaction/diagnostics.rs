@@ -49,7 +49,7 @@ pub(super) fn findings(command: &str, output: &str) -> Vec<Finding> {
         for text in part.lines() {
             reader.read(text.trim_end());
         }
-        reader.pending = None;
+        _ = reader.settle();
     }
     reader.finish()
 }

@@ -35,7 +35,10 @@ impl Kind {
     /// that says nothing does nothing.
     pub(super) fn of(tool: &str, answer: &str) -> Option<Self> {
         let tool = tool.to_ascii_lowercase();
-        let says = |words: &[&str]| words.iter().any(|word| tool.contains(word));
+        let says = |words: &[&str]| {
+            let mut parts = tool.split(|c: char| !c.is_ascii_alphanumeric());
+            parts.any(|part| words.iter().any(|word| part.starts_with(word)))
+        };
         if says(&["write", "create"]) {
             let created = answer.contains(", a new file") || says(&["create"]);
             return Some(if created { Self::Created } else { Self::Edited });

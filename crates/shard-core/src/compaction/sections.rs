@@ -17,10 +17,12 @@ pub(super) const LONGEST: usize = 24 * 1024;
 /// The shortest one that is asked for.
 pub(super) const SHORTEST: usize = 4 * 1024;
 /// What preamble and headings take at most, in bytes.
-pub(super) const FRAME: usize = 1280;
+pub(super) const FRAME: usize = 1536;
 /// Sections of extensions share this many bytes, and there are at most so many of them.
 const FOREIGN_BYTES: usize = 2048;
 const FOREIGN: usize = 8;
+/// The section that holds a summary without sections.
+const FREE_TEXT: &str = "Earlier Summary";
 /// Longest name of a section, in bytes.
 const NAME: usize = 40;
 /// How a line begins that counts what is gone.
@@ -69,16 +71,20 @@ pub(super) fn build_sections(
     context: &ExtractorContext<'_>,
     limit: usize,
 ) -> Vec<Section> {
-    let known = context
-        .previous_summary
-        .map(document::parse)
-        .unwrap_or_default();
+    let known = known(context.previous_summary);
     let mut sections: Vec<Section> = Vec::new();
     let foreign = foreign(extractors, &known);
     let share_of_each = FOREIGN_BYTES / foreign.len().max(1);
     let build = |name: &str, bytes: usize, pinned: usize| {
         let old = known.iter().find(|section| section.name == name);
         let old = old.map_or(&[][..], |section| &section.items);
+        let bytes = share(bytes, limit);
+        let clip = |items: &[String]| -> Vec<String> {
+            let items = items
+                .iter()
+                .map(|item| lines(item, bytes.saturating_sub(64) / 2));
+            items.filter(|item| !item.is_empty()).collect()
+        };
         // Under one name the last one counts.
         let extractor = extractors
             .iter()
@@ -86,15 +92,11 @@ pub(super) fn build_sections(
         let (carry, new) = extractor.map_or((Carry::Append, Vec::new()), |extractor| {
             (extractor.carry(), run(&**extractor, blocks, context))
         });
-        let bytes = share(bytes, limit);
-        let new = new
-            .iter()
-            .map(|item| lines(item, bytes.saturating_sub(64) / 2));
-        let new: Vec<_> = new.filter(|item| !item.is_empty()).collect();
+        let (old, new) = (clip(old), clip(&new));
         let items = match carry {
             Carry::Rebuild => truncate(new, bytes),
-            Carry::Append => within(name, append(old, new), bytes, pinned),
-            Carry::Update => fold(update(old, new), bytes, pinned),
+            Carry::Append => within(name, append(&old, new), bytes, pinned),
+            Carry::Update => fold(update(&old, new), bytes, pinned),
         };
         Section::new(name, items)
     };
@@ -105,6 +107,18 @@ pub(super) fn build_sections(
         sections.push(build(rules.name, rules.bytes, rules.pinned));
     }
     sections
+}
+
+/// What is known from the summary before. One that has no sections, by a compactor of another
+/// kind, is one item of a section of its own.
+fn known(previous: Option<&str>) -> Vec<Section> {
+    let Some(previous) = previous else {
+        return Vec::new();
+    };
+    match document::parse(previous) {
+        none if none.is_empty() => vec![Section::new(FREE_TEXT, vec![previous.to_owned()])],
+        sections => sections,
+    }
 }
 
 /// An extractor that panics costs its new lines, no more.
@@ -142,9 +156,18 @@ fn foreign(extractors: &[Arc<dyn Extractor>], known: &[Section]) -> Vec<String> 
         .map(|extractor| heading(extractor.section()));
     let mut names: Vec<String> = Vec::new();
     for name in old.chain(new) {
-        if !taken(&name) && !names.contains(&name) && names.len() < FOREIGN {
+        if !taken(&name) && !names.contains(&name) {
             names.push(name);
         }
+    }
+    // When there are too many, those go first that nobody fills any more.
+    let filled = |name: &String| {
+        let mut filled = extractors.iter();
+        filled.any(|extractor| heading(extractor.section()) == *name)
+    };
+    while names.len() > FOREIGN {
+        let idle = names.iter().position(|name| !filled(name));
+        names.remove(idle.unwrap_or(names.len() - 1));
     }
     names
 }

@@ -6,6 +6,7 @@
     reason = "in a test a wrong assumption is to panic"
 )]
 
+mod extensions;
 mod goldens;
 mod properties;
 mod speed;
