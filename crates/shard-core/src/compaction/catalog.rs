@@ -162,3 +162,6 @@ fn found_in(path: &str, found: &str, cwd: Option<&Path>) -> String {
     });
     lines.collect::<Vec<_>>().join("\n")
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,17 +20,20 @@ static REPORT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?m)^\[([^\[\]\n]{1,120}?)(?: \(root-commit\))? ([0-9a-f]{7,40})\] (.+)$").unwrap()
 });
 
-/// A command that makes commits, also one that says nothing about it.
+/// A command that makes commits.
 #[expect(clippy::unwrap_used, reason = "a constant that a test compiles")]
 static COMMITS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\bgit\b[^\n;|&]*?\s(?:commit|cherry-pick|revert|merge|am|rebase)\b").unwrap()
-});
-#[expect(clippy::unwrap_used, reason = "a constant that a test compiles")]
-static QUIET: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r#"\bgit\b[^\n;|&]*?\scommit\b[^\n;|&]*?\s(?:-q|--quiet)\b.*?\s(?:-[a-z]*m|--message)[ =]?(?:"([^"]+)"|'([^']+)')"#,
+        r"\bgit(?:\s+(?:-[cC]\s+\S+|--?[\w-]+(?:=\S+)?))*\s+(?:commit|cherry-pick|revert|merge|am|rebase)\b",
     )
     .unwrap()
+});
+#[expect(clippy::unwrap_used, reason = "a constant that a test compiles")]
+static QUIET: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\scommit\b.*?\s(?:-[a-z]*q[a-z]*|--quiet)\b").unwrap());
+#[expect(clippy::unwrap_used, reason = "a constant that a test compiles")]
+static MESSAGE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"\s(?:-[a-z]*m|--message)[ =]?(?:"([^"]+)"|'([^']+)')"#).unwrap()
 });
 
 pub(super) struct Commits;
@@ -68,9 +71,9 @@ impl Extractor for Commits {
                     format!("{} on {}: {subject}{amended}{place}", &found[2], &found[1])
                 }));
             }
-            if told.len() == before && *exit_code == Some(0) {
-                let quiet = QUIET.captures(command);
-                let subject = quiet.and_then(|found| found.get(1).or(found.get(2)));
+            if told.len() == before && *exit_code == Some(0) && QUIET.is_match(command) {
+                let message = MESSAGE.captures(command);
+                let subject = message.and_then(|found| found.get(1).or(found.get(2)));
                 told.extend(subject.map(|subject| {
                     let subject = line(subject.as_str(), SUBJECT);
                     format!("quietly: {subject}{amended}{place}")
@@ -80,3 +83,6 @@ impl Extractor for Commits {
         told
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -294,8 +294,10 @@ impl Reader<'_> {
     fn rust(&mut self, got: &Captures<'_>) {
         self.settle();
         let message = &got[3];
-        let ending = |ending: &&str| message.starts_with(*ending);
-        if RUST_ENDINGS.iter().any(|text| ending(&text)) && got.get(2).is_none()
+        let about_the_end = RUST_ENDINGS
+            .iter()
+            .any(|ending| message.starts_with(ending));
+        if (about_the_end && got.get(2).is_none())
             || message.contains(" generated ")
             || message.contains("previous error")
         {

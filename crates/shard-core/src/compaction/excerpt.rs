@@ -34,7 +34,8 @@ pub(super) fn lines(text: &str, max: usize) -> String {
     }
     let tail = without_blanks(end(text, max / 4));
     let room = (max - max / 4).saturating_sub(CUT.len() + 2);
-    format!("{}\n{CUT}\n{tail}", start(&kept, room).trim_end())
+    let excerpt = format!("{}\n{CUT}\n{tail}", start(&kept, room).trim_end());
+    excerpt.trim_end().to_owned()
 }
 
 fn without_blanks(text: &str) -> String {

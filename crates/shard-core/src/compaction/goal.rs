@@ -76,3 +76,6 @@ impl Extractor for SessionGoal {
         told
     }
 }
+
+#[cfg(test)]
+mod tests;

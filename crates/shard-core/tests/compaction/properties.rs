@@ -49,24 +49,26 @@ fn result(id: usize, said: &str, is_error: bool) -> SessionEntry {
     }))
 }
 
+/// A call: its tool, its argument, its result (if it has one) and whether that is an error.
+type Call = (u8, String, Option<(String, bool)>);
+
 /// A step of a made-up session.
 #[derive(Debug, Clone)]
 enum Step {
     User(String, bool),
     Assistant(String),
-    /// Calls in one message; each with its tool, its argument, its result (if it has one) and
-    /// whether that is an error. Results come in the order of the calls, or turned around.
-    Calls(Vec<(u8, String, Option<(String, bool)>)>, bool),
+    /// Calls in one message. Results come in the order of the calls, or turned around.
+    Calls(Vec<Call>, bool),
     Other,
 }
 
 fn words() -> impl Strategy<Value = String> {
     prop_oneof![
-        4 => "[a-z ./]{0,60}",
-        1 => "(?s).{0,80}",
+        4 => "[a-z ./]{0,20}",
+        1 => "(?s).{0,20}",
         1 => Just("## Commits\n- x\n---\n  y".to_owned()),
         1 => Just("error[E0308]: mismatched types\n  --> src/a.rs:1:2\n".to_owned()),
-        1 => "[always never prefer don't use tabs. ]{0,80}",
+        1 => prop::sample::select(vec!["always use tabs. never use unwrap", "don't. please prefer x", "[main 1234567] subject"]).prop_map(str::to_owned),
         1 => (1usize..400).prop_map(|times| "ein langes Wört, ".repeat(times)),
     ]
 }
@@ -86,7 +88,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 fn sessions() -> impl Strategy<Value = Vec<SessionEntry>> {
-    prop::collection::vec(step(), 0..30).prop_map(|steps| {
+    prop::collection::vec(step(), 0..16).prop_map(|steps| {
         let mut entries = Vec::new();
         let mut calls = 0;
         for step in steps {
@@ -155,6 +157,9 @@ fn size(entries: &[SessionEntry]) -> u64 {
 }
 
 proptest! {
+    // Making up a session takes longer than what is tried with it.
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
     #[test]
     fn a_cut_never_parts_a_call_from_its_result(entries in sessions(), keep in 0u64..3000) {
         // Also for each size that ends exactly at an entry.
@@ -217,7 +222,7 @@ proptest! {
 
 proptest! {
     // A whole summary takes a while where nothing is optimized.
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
     fn a_summary_is_bounded_and_the_same_every_time(parts in prop::collection::vec(sessions(), 1..4), limit in prop::option::of(0usize..40_000)) {
