@@ -16,7 +16,7 @@ mod ui;
 
 pub use bus::{EventBus, EventSubscriber};
 pub use code::{CodeError, CodeIntelligence, Symbol};
-pub use compactor::{CompactError, Compactor, ContextSize, Extractor, ExtractorContext};
+pub use compactor::{Carry, CompactError, Compactor, ContextSize, Extractor, ExtractorContext};
 pub use extension::{Disposer, Extension, ExtensionApi, ExtensionError};
 pub use futures_util::future::BoxFuture;
 pub use futures_util::stream::BoxStream;

@@ -16,6 +16,7 @@ use crate::agent::{AgentHandle, AgentSession, Channel, Effort, Responder, Sessio
 use crate::bundled;
 use crate::bus::Bus;
 use crate::catalog::{Catalog, CatalogError, Selection};
+use crate::compaction::DefaultCompactor;
 use crate::context_files::{self, ContextSources};
 use crate::gate::{Gate, GateSettings};
 use crate::host::{ExtensionHost, Snapshot};
@@ -172,6 +173,7 @@ impl Boot {
         host.install(&bundled::Tools(self.builtin_tools())).await;
         host.install(&bundled::Modes).await;
         host.install(&bundled::Gatekeeper(Arc::new(gate))).await;
+        host.install(&bundled::Compaction(self.compactor())).await;
         host.install(&bundled::Providers(self.providers())).await;
         let usage = UsageLog::new(
             &self.state_home,
@@ -340,6 +342,14 @@ impl Boot {
         });
         diagnostics.extend(problems);
         (gate, diagnostics)
+    }
+
+    fn compactor(&self) -> DefaultCompactor {
+        let settings = &self.config.compaction;
+        DefaultCompactor {
+            reserve_ratio: settings.reserve_ratio,
+            enabled: settings.enabled,
+        }
     }
 
     fn builtin_tools(&self) -> Vec<Arc<dyn Tool>> {

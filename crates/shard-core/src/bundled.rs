@@ -9,6 +9,7 @@ use shard_contracts::{
 use shard_session::UsageLog;
 use shard_types::event::AgentEvent;
 
+use crate::compaction::{DefaultCompactor, default_extractors};
 use crate::modes;
 
 type Installed<'a> = BoxFuture<'a, Result<Option<Disposer>, ExtensionError>>;
@@ -59,6 +60,23 @@ impl Extension for Gatekeeper {
 
     fn install<'a>(&'a self, api: &'a mut dyn ExtensionApi) -> Installed<'a> {
         api.register_gate(Arc::clone(&self.0));
+        installed()
+    }
+}
+
+/// The compactor and what it takes out of a conversation.
+pub(crate) struct Compaction(pub(crate) DefaultCompactor);
+
+impl Extension for Compaction {
+    fn id(&self) -> &'static str {
+        "compaction"
+    }
+
+    fn install<'a>(&'a self, api: &'a mut dyn ExtensionApi) -> Installed<'a> {
+        api.register_compactor(Arc::new(self.0));
+        default_extractors()
+            .into_iter()
+            .for_each(|extractor| api.register_extractor(extractor));
         installed()
     }
 }

@@ -16,7 +16,8 @@ use shard_types::{AgentStatus, Checkpoint, CompactionDetails, EntryBody, ErrorCo
 use super::commands::{Outcome, data, refuse};
 use super::handle::Reply;
 use super::session::AgentSession;
-use crate::{compaction, prompt};
+use crate::compaction::{self, Blocks};
+use crate::prompt;
 
 /// Compactions that a turn may make without the provider taking a call in between.
 const COMPACTIONS: u32 = 2;
@@ -24,6 +25,9 @@ const COMPACTIONS: u32 = 2;
 /// The share of the window that the newest entries may keep: the rest is for the prompt, the summary and what
 /// is to come.
 const KEEP_SHARE: u64 = 3;
+
+/// The share of the window that the summary may take, where it is known how large that is.
+const SUMMARY_SHARE: u64 = 8;
 
 /// What a turn has done so that its next call fits.
 #[derive(Debug, Default)]
@@ -177,14 +181,20 @@ impl AgentSession {
         };
         let previous = self.conversation.summary();
         let index = previous.map_or(0, |previous| previous.index + 1);
+        let capabilities = &self.settings.capabilities;
+        let Blocks { blocks, origins } = Blocks::of(gone, self.conversation.before());
+        let window = self.model.spec.context_window;
         let context = ExtractorContext {
-            code_index: self.settings.capabilities.code.as_deref(),
+            code_index: capabilities.code.as_deref(),
             previous_summary: previous.map(|previous| previous.summary.as_str()),
             compaction_index: index,
+            origins: &origins,
+            cwd: Some(&self.settings.cwd),
+            max_summary_bytes: window.and_then(|tokens| usize::try_from(tokens / SUMMARY_SHARE * 4).ok()),
         };
-        let blocks = compaction::normalize(gone);
         // A compactor of an extension may break down; the conversation must not.
-        let summary = catch_unwind(AssertUnwindSafe(|| compactor.summarize(&blocks, &context)))
+        let summarize = || compactor.summarize(&blocks, &capabilities.extractors, &context);
+        let summary = catch_unwind(AssertUnwindSafe(summarize))
             .unwrap_or_else(|_| Err(CompactError(format!("{} broke down", compactor.name()))))?;
         if summary.trim().is_empty() {
             let name = compactor.name();

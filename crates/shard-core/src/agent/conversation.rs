@@ -95,10 +95,13 @@ impl Conversation {
                 continue;
             }
             let size = compaction::estimate(entry);
-            if let EntryBody::ToolResult(result) = &mut entry.body
-                && let ToolResultContent::Text { text } = &mut result.content
-            {
-                *text = compaction::shorten(text, index);
+            if let EntryBody::ToolResult(result) = &mut entry.body {
+                let whole = match &result.content {
+                    ToolResultContent::Text { text } => text.clone(),
+                    ToolResultContent::Json { value } => value.to_string(),
+                    ToolResultContent::Error { .. } => continue,
+                };
+                result.content = ToolResultContent::text(compaction::shorten(&whole, index));
             }
             saved += size.saturating_sub(compaction::estimate(entry));
         }
@@ -115,6 +118,11 @@ impl Conversation {
     /// What stands for everything before them.
     pub(super) fn summary(&self) -> Option<&CompactionDetails> {
         self.summary.as_ref()
+    }
+
+    /// How many messages and results of the session stand before them.
+    pub(super) fn before(&self) -> u64 {
+        self.before
     }
 
     /// The size in tokens of a request with this history: as the provider said last, with an

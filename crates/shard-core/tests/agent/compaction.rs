@@ -37,6 +37,7 @@ impl Compactor for Numbered {
     fn summarize(
         &self,
         _: &[NormalizedBlock],
+        _: &[Arc<dyn Extractor>],
         context: &ExtractorContext<'_>,
     ) -> Result<String, CompactError> {
         let failure = *self.failure.lock().unwrap();
