@@ -32,10 +32,18 @@ async fn what_agents_and_runs_take_is_summed_by_whatever_is_asked() {
 
     let by_agent = rows(&site, json!({ "group_by": "agent" })).await;
     assert_eq!(by_agent.len(), 2, "{by_agent:?}");
-    assert!(word(&by_agent[0]["key"]).starts_with("session-"), "{by_agent:?}");
+    assert!(
+        word(&by_agent[0]["key"]).starts_with("session-"),
+        "{by_agent:?}"
+    );
     let of_agent = &by_agent[1];
     assert_eq!(
-        (&of_agent["key"], &of_agent["input"], &of_agent["output"], &of_agent["calls"]),
+        (
+            &of_agent["key"],
+            &of_agent["input"],
+            &of_agent["output"],
+            &of_agent["calls"]
+        ),
         (&json!(id), &json!(300), &json!(12), &json!(2))
     );
     let by_project = rows(&site, json!({ "group_by": "project" })).await;
@@ -47,7 +55,10 @@ async fn what_agents_and_runs_take_is_summed_by_whatever_is_asked() {
 
     let told = run_cli(&site.home, &["usage", "--by", "model", "--json"], None).await;
     let by_model = rows(&site, json!({ "group_by": "model" })).await;
-    assert_eq!(serde_json::from_str::<Value>(&told.stdout).unwrap(), json!(by_model));
+    assert_eq!(
+        serde_json::from_str::<Value>(&told.stdout).unwrap(),
+        json!(by_model)
+    );
     assert_eq!(by_model[0]["input"], 1300);
     let told = run_cli(&site.home, &["usage", "--since", "1d"], None).await;
     assert_eq!(told.stdout.lines().count(), 2, "{}", told.stdout);

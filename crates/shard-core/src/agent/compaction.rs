@@ -190,7 +190,8 @@ impl AgentSession {
             compaction_index: index,
             origins: &origins,
             cwd: Some(&self.settings.cwd),
-            max_summary_bytes: window.and_then(|tokens| usize::try_from(tokens / SUMMARY_SHARE * 4).ok()),
+            max_summary_bytes: window
+                .and_then(|tokens| usize::try_from(tokens / SUMMARY_SHARE * 4).ok()),
         };
         // A compactor of an extension may break down; the conversation must not.
         let summarize = || compactor.summarize(&blocks, &capabilities.extractors, &context);

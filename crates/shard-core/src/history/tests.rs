@@ -90,7 +90,7 @@ fn old_pictures_give_way_to_new_ones() {
         entries.push(seen(id, vec![picture(third + 1)]));
     }
     let left_out = |entries: &[SessionEntry]| -> Vec<bool> {
-        let history = assemble(entries);
+        let history = assemble(entries, false);
         let blocks = history.into_iter().flat_map(|message| message.content);
         let pictures = blocks.filter_map(|block| match block {
             ContentBlock::Image { data, omitted, .. } => {

@@ -4,7 +4,9 @@ use std::panic::panic_any;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use shard_contracts::{CompactError, Compactor, ContextSize, ExtractorContext, ProviderErrorKind};
+use shard_contracts::{
+    CompactError, Compactor, ContextSize, Extractor, ExtractorContext, ProviderErrorKind,
+};
 use shard_protocol::ErrorBody;
 use shard_types::event::AgentEvent;
 use shard_types::{EntryBody, ErrorCode, NormalizedBlock};

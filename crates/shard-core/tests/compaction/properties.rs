@@ -46,6 +46,7 @@ fn result(id: usize, said: &str, is_error: bool) -> SessionEntry {
         exit_code: (!is_error).then_some(i32::from(said.len() % 2 == 1)),
         duration_ms: None,
         render: None,
+        images: Vec::new(),
     }))
 }
 

@@ -46,6 +46,7 @@ fn session(sketch: &str) -> Vec<SessionEntry> {
                 exit_code: None,
                 duration_ms: None,
                 render: None,
+                images: Vec::new(),
             }))),
         }
     }
