@@ -34,6 +34,8 @@ pub use ask::{ALLOW_EXACT, ALLOW_ONCE, DENY};
 pub use rules::RuleLayer;
 pub use visible::{visible, visible_text};
 
+use crate::own_folders::OwnFolders;
+
 use ask::Question;
 use grants::Ledger;
 use protected::Protected;
@@ -81,7 +83,7 @@ impl Gate {
         };
         let gate = Self {
             rules,
-            protected: Protected::new(&settings.config_dir, &settings.state_home),
+            protected: Protected::new(OwnFolders::new(&settings.config_dir, &settings.state_home)),
             readable: settings.readable.into_iter().map(real).collect(),
             home: settings.home.map(real),
             ledger: Mutex::new(ledger),
@@ -134,7 +136,7 @@ impl Gate {
     fn reads_at_home(&self, facts: &CallFacts<'_>) -> bool {
         let open = |real: &Path| {
             self.readable.iter().any(|folder| real.starts_with(folder))
-                || (real.starts_with(facts.cwd) && !self.protected.is_own(real, facts.cwd))
+                || (real.starts_with(facts.cwd) && !self.protected.own().hold(real, facts.cwd))
         };
         facts.read_only
             && !self.meets_own_files(facts)
@@ -151,7 +153,7 @@ impl Gate {
 
     /// Whether a reader that goes down into folders comes by Shard's own files.
     fn meets_own_files(&self, facts: &CallFacts<'_>) -> bool {
-        let above = |fact: &PathFact| self.protected.lies_below(&fact.real);
+        let above = |fact: &PathFact| self.protected.own().lie_below(&fact.real);
         matches!(facts.access, Access::Read(_))
             && facts.tool != "ls"
             && facts.paths.iter().any(above)
@@ -166,8 +168,10 @@ impl Gate {
             Access::Command(line) if self.speaks_of_protected(call, line) => true,
             Access::Command(_) => call.reach().is_some_and(|reach| {
                 reach.written().any(covers)
-                    || reach.moved().any(|real| self.protected.lies_below(real))
-                    || reach.may_write_protected(self.protected.own(), self.home.as_deref())
+                    || reach
+                        .moved()
+                        .any(|real| self.protected.own().lie_below(real))
+                    || reach.may_write_protected(self.protected.own().all(), self.home.as_deref())
             }),
             Access::Nothing | Access::Read(_) | Access::Unknown => false,
         }
@@ -179,7 +183,7 @@ impl Gate {
             return false;
         }
         let line = line.to_lowercase();
-        let own = self.protected.own().iter().any(|folder| {
+        let own = self.protected.own().all().iter().any(|folder| {
             // However the home folder is spelled.
             let home = self.home.as_deref();
             let below = home.and_then(|home| folder.strip_prefix(home).ok());
