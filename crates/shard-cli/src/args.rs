@@ -39,6 +39,8 @@ pub(crate) enum Command {
     Kill(KillArgs),
     /// End the daemon, once turns have ended.
     Shutdown(ShutdownArgs),
+    /// See and take back what agents may do unasked for good.
+    Grants(GrantsArgs),
     /// Say which browsers may come in.
     Auth(AuthArgs),
     /// Say what agents used: tokens and cost.
@@ -234,6 +236,35 @@ pub(crate) struct ShutdownArgs {
     /// Do not wait for turns to end.
     #[arg(long)]
     pub(crate) force: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct GrantsArgs {
+    #[command(subcommand)]
+    pub(crate) command: GrantsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum GrantsCommand {
+    /// List what may be done unasked.
+    Ls {
+        /// The agent: the beginning of its id, or its name [default: all agents].
+        #[arg(value_name = "AGENT")]
+        agent: Option<String>,
+        /// Of this session of `shard run` or `shard agent`, which no daemon looks after.
+        #[arg(long, value_name = "ID", conflicts_with = "agent")]
+        session: Option<SessionId>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take a grant back: such calls are asked about again.
+    Revoke {
+        /// The agent: the beginning of its id, or its name.
+        agent: String,
+        /// The beginning of the grant's id, as `shard grants ls` lists it.
+        grant: String,
+    },
 }
 
 #[derive(Debug, clap::Args)]

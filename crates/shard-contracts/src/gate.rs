@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 use shard_types::event::AllowedBy;
-use shard_types::{GrantId, PermissionChoice, PermissionDecision, PermissionDetail};
+use shard_types::{GrantId, GrantInfo, PermissionChoice, PermissionDecision, PermissionDetail};
 
 use crate::{Access, Mode};
 
@@ -63,24 +63,17 @@ pub struct Ask {
     pub details: Vec<PermissionDetail>,
     /// Finer answers.
     pub choices: Vec<PermissionChoice>,
-    /// Whether an allow rule or grant covers the call, passing over `ask` rules: what the
-    /// policy `allow_if_rule_matches` goes by.
-    pub covered: bool,
+    /// What would allow the call if `ask` rules were passed over: what the policy
+    /// `allow_if_rule_matches` goes by.
+    pub covered: Option<AllowedBy>,
 }
 
-/// A standing permission that a person gave.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Grant {
-    /// Which.
-    pub id: GrantId,
-    /// What it covers, in words.
-    pub summary: String,
-}
-
-/// Why a grant could not be kept.
+/// Why a change to the grants could not be kept.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot keep the permission in {path}: {source}")]
+#[error("cannot {action} in {path}: {source}")]
 pub struct GateError {
+    /// What was tried.
+    pub action: &'static str,
     /// The file of grants.
     pub path: PathBuf,
     /// What happened.
@@ -94,10 +87,39 @@ pub trait PermissionGate: Send + Sync {
     /// Judges one call.
     fn check(&self, call: &CallFacts<'_>) -> Decision;
 
-    /// Remembers that this exact call may run from now on, and puts it on disk. `source` names
+    /// Remembers an answer for good, and puts it on disk: the `choice` of the question that the
+    /// person picked, or, without one, that this exact call may run from now on. `source` names
     /// the client that said so.
     ///
     /// # Errors
-    /// When it cannot be written; it then counts for this call alone.
-    fn grant(&self, call: &CallFacts<'_>, source: Option<&str>) -> Result<Grant, GateError>;
+    /// When it cannot be kept; it then counts for this call alone.
+    fn grant(
+        &self,
+        call: &CallFacts<'_>,
+        choice: Option<&str>,
+        source: Option<&str>,
+    ) -> Result<GrantInfo, GateError>;
+
+    /// The grants, oldest first.
+    fn grants(&self) -> Vec<GrantInfo> {
+        Vec::new()
+    }
+
+    /// Takes a grant back, at once and on disk. False if there is none of that id.
+    ///
+    /// # Errors
+    /// When that cannot be written: it covers nothing any more, but would again after a restart.
+    fn revoke(&self, id: &GrantId) -> Result<bool, GateError> {
+        let _ = id;
+        Ok(false)
+    }
+
+    /// Puts on disk how often grants were used. It may take as long as a disk does; judging goes
+    /// on meanwhile.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn keep_uses(&self) -> Result<(), GateError> {
+        Ok(())
+    }
 }

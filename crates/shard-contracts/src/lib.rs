@@ -20,7 +20,7 @@ pub use compactor::{Carry, CompactError, Compactor, ContextSize, Extractor, Extr
 pub use extension::{Disposer, Extension, ExtensionApi, ExtensionError};
 pub use futures_util::future::BoxFuture;
 pub use futures_util::stream::BoxStream;
-pub use gate::{Ask, CallFacts, Decision, GateError, Grant, PathFact, PermissionGate};
+pub use gate::{Ask, CallFacts, Decision, GateError, PathFact, PermissionGate};
 pub use mode::{Artifact, Artifacts, Mode, Vote};
 pub use provider::{
     Provider, ProviderError, ProviderErrorKind, ProviderEvent, ProviderRequest, StopReason,

@@ -9,7 +9,7 @@ use shard_contracts::{BoxFuture, EventSubscriber};
 use shard_protocol::codec::{self, Record};
 use shard_protocol::{
     AgentCommand, BadMessage, DaemonCommand, ErrorBody, Header, MAX_MESSAGE_BYTES, Response,
-    ServerMessage,
+    RuntimeCommand, ServerMessage,
 };
 use shard_types::ErrorCode;
 use shard_types::event::{AgentEvent, Error};
@@ -80,8 +80,21 @@ impl Direct {
 
     async fn message(&self, line: &str) -> Result<(), BadMessage> {
         let header = Header::read(line)?;
-        if &*header.kind == "sync" {
-            self.agent.sync().await;
+        if let Some(command) = RuntimeCommand::parse(&header.kind, line) {
+            let command = command.map_err(|bad| BadMessage::new(&header, bad.to_string()))?;
+            let revoke = match command {
+                RuntimeCommand::OwnGrantsList(_) => None,
+                RuntimeCommand::OwnGrantsRevoke(wish) => Some(wish.grant_id),
+                RuntimeCommand::SyncRequest(_) => {
+                    self.agent.sync().await;
+                    return Ok(());
+                }
+                RuntimeCommand::RuntimeInit(_) => {
+                    let message = "`runtime.init` is the first line of a daemon, and comes once";
+                    return Err(BadMessage::new(&header, message.to_owned()));
+                }
+            };
+            self.agent.grants(revoke, self.reply(header)).await;
             return Ok(());
         }
         let Some(command) = AgentCommand::parse(&header.kind, line) else {
@@ -94,16 +107,20 @@ impl Direct {
             return Err(BadMessage::new(&header, message));
         };
         let command = command.map_err(|bad| BadMessage::new(&header, bad.to_string()))?;
+        self.agent.command(command, self.reply(header)).await;
+        Ok(())
+    }
+
+    /// Answers the message of this header, if it wants an answer.
+    fn reply(&self, header: Header<'_>) -> Reply {
         let outlet = Arc::clone(&self.outlet);
-        let reply: Reply = match header.id {
+        match header.id {
             Some(id) => {
                 let (id, kind) = (id.into_owned(), header.kind.into_owned());
                 Box::new(move |outcome| respond(&*outlet, Response::to(id, kind, outcome)))
             }
             None => Box::new(|_| ()),
-        };
-        self.agent.command(command, reply).await;
-        Ok(())
+        }
     }
 
     fn refuse(&self, bad: BadMessage) {

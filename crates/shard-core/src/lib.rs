@@ -16,6 +16,7 @@ mod history;
 pub mod host;
 mod keys;
 pub mod modes;
+mod own_folders;
 pub mod paths;
 pub mod picture;
 mod prompt;

@@ -3,7 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shard_types::{AgentId, GrantId, ListedPath, PrincipalId};
+use shard_types::{AgentId, GrantId, GrantInfo, ListedPath, PrincipalId};
 
 /// Lists what an agent may do unasked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -26,27 +26,6 @@ pub struct GrantsRevoke {
 pub struct Grants {
     /// The grants.
     pub grants: Vec<GrantInfo>,
-}
-
-/// One standing permission.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct GrantInfo {
-    /// Which grant.
-    pub grant_id: GrantId,
-    /// The tool.
-    pub tool: String,
-    /// What it covers, in words.
-    pub summary: String,
-    /// Milliseconds since the epoch.
-    pub created_at: u64,
-    /// The client that gave it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<String>,
-    /// How many calls it has let through.
-    pub used: u64,
-    /// Milliseconds since the epoch.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_used_at: Option<u64>,
 }
 
 /// Completes a path: below an agent's folder, or any folder for the new-agent dialog.

@@ -1,14 +1,17 @@
-//! What a daemon tells the runtime that it started, on that runtime's stdin and nowhere else.
+//! What a daemon tells the runtime that it started, on that runtime's stdin. All but the first are
+//! for whoever else starts an agent, too.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shard_types::AgentId;
+use shard_types::{AgentId, GrantId};
 
 shard_types::messages! {
     /// A line between a daemon and its runtime.
     RuntimeCommand {
         "runtime.init" => RuntimeInit,
         "sync" => SyncRequest,
+        "grants.list" => OwnGrantsList,
+        "grants.revoke" => OwnGrantsRevoke,
     }
 }
 
@@ -36,3 +39,14 @@ impl std::fmt::Debug for RuntimeInit {
 /// Asks for a `sync` in the order of the events.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct SyncRequest {}
+
+/// Lists what the agent at the other end may do unasked.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct OwnGrantsList {}
+
+/// Takes a standing permission back from the agent at the other end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OwnGrantsRevoke {
+    /// Which grant.
+    pub grant_id: GrantId,
+}

@@ -2,13 +2,14 @@
 //!
 //! Owns the file format's rules: one entry a line, one writer at a time, nothing rewritten.
 //! Agents write through [`SessionFile`]; anybody may read through [`load`]. What the entries mean
-//! to a model is not its business.
+//! to a model is not its business. Beside it lies what a person allowed for good ([`read_grants`]).
 //!
 //! Durability: [`SessionFile::append`] returns once the row is handed to the kernel, so that it
 //! survives the death of the process; [`Syncer::sync`] makes it survive the machine's.
 
 mod error;
 mod file;
+mod grants;
 mod load;
 mod locate;
 mod summary;
@@ -16,6 +17,10 @@ mod usage;
 
 pub use error::SessionError;
 pub use file::{SessionFile, Syncer};
+pub use grants::{
+    CommandSignature, Covers, MAX_GRANTS, Operand, StoredGrant, read_grants, revoke_grant,
+    set_grants_aside, write_grants,
+};
 pub use load::{Damage, Header, Loaded, load};
 pub use locate::{SessionRef, by_id, latest};
 pub use summary::{Page, Summary, page, summarize};

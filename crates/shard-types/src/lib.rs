@@ -8,6 +8,7 @@ mod agent;
 mod block;
 mod entry;
 pub mod event;
+mod grant;
 mod id;
 mod job;
 mod message;
@@ -24,6 +25,7 @@ pub use block::NormalizedBlock;
 pub use entry::{
     Checkpoint, CompactionDetails, EntryBody, MessageDetails, SessionEntry, ToolResultDetails,
 };
+pub use grant::{GrantInfo, GrantKind};
 pub use id::{
     AgentId, EntryId, GrantId, InvalidId, JobId, PrincipalId, RequestId, RunId, SessionId, TurnId,
     WorkspaceId,

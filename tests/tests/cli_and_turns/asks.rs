@@ -412,3 +412,46 @@ async fn what_a_person_allows_for_good_is_exactly_this_call_also_after_a_restart
     assert_eq!(verdicts(&fourth), ["asks"]);
     assert!(word(&fourth.of("permission_request")[0]["prompt"]).contains("Run"));
 }
+
+#[tokio::test]
+async fn without_a_daemon_the_peer_lists_grants_and_takes_them_back() {
+    let model = ScriptedModel::start([
+        reply![bash("echo -n -e hi")],
+        reply![text("a")],
+        reply![bash("echo -e -n hi")],
+        reply![text("b")],
+        reply![bash("echo -e -n hi")],
+        reply![text("c")],
+    ]);
+    let home = asking(&model);
+    let agent = AgentProcess::start(&home, &[]);
+    let form = || Answer::Choice("allow_signature".to_owned());
+    agent.turn_with("one", |_| form()).await;
+    let second = agent.turn_with("two", |_| Answer::Deny).await;
+    assert_eq!(verdicts(&second), ["runs"]);
+    let listed = agent.ok("grants.list", json!({})).await["grants"].clone();
+    assert_eq!(
+        (&listed[0]["kind"], &listed[0]["used"]),
+        (&json!("bash_signature"), &json!(1))
+    );
+    let session = std::fs::read_dir(home.shard_home().join("sessions")).unwrap();
+    let mut names = session.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let file = names.find(|name| name.ends_with(".grants.json")).unwrap();
+    let id = file.strip_suffix(".grants.json").unwrap();
+    let shown = shard_testkit::run_cli(&home, &["grants", "ls", "--session", id], None).await;
+    assert!(
+        shown.stdout.contains("Run `echo -e -n hi`, by its form"),
+        "{shown:?}"
+    );
+    let none = ["grants", "ls", "--session", "session-nowhere"];
+    let none = shard_testkit::run_cli(&home, &none, None).await;
+    assert!(
+        none.code() == 1 && none.stderr.contains("there is no session"),
+        "{none:?}"
+    );
+    let wish = json!({ "grant_id": listed[0]["grant_id"] });
+    agent.ok("grants.revoke", wish.clone()).await;
+    assert_eq!(agent.err("grants.revoke", wish).await["code"], "NOT_FOUND");
+    let third = agent.turn_with("three", |_| Answer::Deny).await;
+    assert_eq!(verdicts(&third), ["asks"]);
+}

@@ -151,6 +151,8 @@ async fn a_rule_may_speak_for_those_who_are_not_there() {
         .map(|m| (word(&m["decision"]), word(&m["source"])))
         .collect();
     assert_eq!(decisions, [("allow", "headless"), ("deny", "headless")]);
+    let by = &turn.of("tool_call")[0]["allowed_by"];
+    assert_eq!(by["kind"], "rule", "no person did: {by}");
     assert_eq!(
         (site.home.has("x.txt"), site.home.has("y.txt")),
         (true, false)

@@ -8,6 +8,7 @@ mod browsers;
 mod crash;
 mod creating;
 mod cut_points;
+mod grants;
 mod lifecycle;
 mod messages;
 mod restoring;

@@ -55,6 +55,8 @@ fn wishes(site: &Site, own: &str, other: &str, request_id: &Value) -> Vec<Value>
         json!({ "type": "session.messages", "session_id": "session-1" }),
         json!({ "type": "session.activate", "session_id": "session-1" }),
         json!({ "type": "fs.complete", "prefix": "/" }),
+        json!({ "type": "grants.list", "agent_id": other }),
+        json!({ "type": "grants.revoke", "agent_id": own, "grant_id": "grant-1" }),
         json!({ "type": "auth.token" }),
         json!({ "type": "auth.approve", "code": "ABCD2345" }),
         json!({ "type": "auth.list" }),

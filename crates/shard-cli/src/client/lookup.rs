@@ -1,7 +1,7 @@
-//! Which agent a person means.
+//! Which agent or grant a person means.
 
 use shard_core::gate::visible;
-use shard_types::{AgentId, AgentInfo};
+use shard_types::{AgentId, AgentInfo, GrantId, GrantInfo};
 
 use crate::failure::Failure;
 
@@ -68,17 +68,65 @@ fn label(agent: &AgentInfo) -> String {
 
 /// The shortest beginning of an id that names no other agent.
 pub(crate) fn short<'a>(id: &'a AgentId, agents: &[AgentInfo]) -> &'a str {
-    let own = own_part(id.as_str());
+    let others = agents.iter().filter(|it| it.agent_id != *id);
+    shortest(
+        own_part(id.as_str()),
+        others.map(|it| own_part(it.agent_id.as_str())),
+    )
+}
+
+fn shortest<'a, 'o>(own: &'a str, others: impl Iterator<Item = &'o str>) -> &'a str {
     let shared = |other: &str| {
         let same = own.bytes().zip(other.bytes()).take_while(|(a, b)| a == b);
         same.count()
     };
-    let others = agents.iter().filter(|it| it.agent_id != *id);
-    let longest = others
-        .map(|it| shared(own_part(it.agent_id.as_str())) + 1)
-        .max();
+    let longest = others.map(|other| shared(other) + 1).max();
     let length = longest.unwrap_or(0).max(SHORTEST);
     own.get(..length).unwrap_or(own)
+}
+
+/// How a grant's id begins, usually.
+const GRANTS: &str = "grant-";
+
+/// The part of a grant's id that tells grants apart.
+pub(crate) fn own_part_of_grant(id: &str) -> &str {
+    id.strip_prefix(GRANTS).unwrap_or(id)
+}
+
+/// The grant whose id is `wanted` or begins with it, with or without `grant-`.
+///
+/// # Errors
+/// When there is none, or more than one.
+pub(crate) fn find_grant<'a>(
+    grants: &'a [GrantInfo],
+    wanted: &str,
+) -> Result<&'a GrantInfo, Failure> {
+    if let Some(grant) = grants.iter().find(|it| it.grant_id.as_str() == wanted) {
+        return Ok(grant);
+    }
+    let prefix = own_part_of_grant(wanted);
+    let is_meant = |grant: &&GrantInfo| {
+        !prefix.is_empty() && own_part_of_grant(grant.grant_id.as_str()).starts_with(prefix)
+    };
+    let meant: Vec<&GrantInfo> = grants.iter().filter(is_meant).collect();
+    let error = match meant.as_slice() {
+        [grant] => return Ok(grant),
+        [] => format!("the agent has no grant {wanted:?}; `shard grants ls` lists them"),
+        several => {
+            let count = several.len();
+            format!("{wanted:?} may be any of {count} grants; give more of the id")
+        }
+    };
+    Err(anyhow::anyhow!(error).into())
+}
+
+/// The shortest beginning of a grant's id that names no other of these.
+pub(crate) fn short_grant<'a>(id: &'a GrantId, grants: &[&GrantInfo]) -> &'a str {
+    let others = grants.iter().filter(|it| it.grant_id != *id);
+    shortest(
+        own_part_of_grant(id.as_str()),
+        others.map(|it| own_part_of_grant(it.grant_id.as_str())),
+    )
 }
 
 #[cfg(test)]
@@ -145,6 +193,35 @@ mod tests {
         for it in &agents {
             let shown = short(&it.agent_id, &agents);
             assert_eq!(find(&agents, shown).unwrap().agent_id, it.agent_id);
+        }
+    }
+
+    #[test]
+    fn a_grant_is_found_by_the_beginning_of_its_id() {
+        let grant = |id: &str| GrantInfo {
+            grant_id: id.parse().unwrap(),
+            tool: "bash".to_owned(),
+            summary: String::new(),
+            created_at: 0,
+            source: None,
+            used: 0,
+            last_used_at: None,
+            kind: None,
+        };
+        let grants = ["grant-0190aaaabbbb7000", "grant-0190aaaabbbb7001", "mine"].map(grant);
+        let all: Vec<&GrantInfo> = grants.iter().collect();
+        for it in &grants {
+            let shown = short_grant(&it.grant_id, &all);
+            assert_eq!(find_grant(&grants, shown).unwrap().grant_id, it.grant_id);
+        }
+        for (wanted, why) in [
+            ("0190", "any of 2 grants"),
+            ("grant-0191", "has no grant"),
+            ("grant-", "has no grant"),
+            ("", "has no grant"),
+        ] {
+            let failure = find_grant(&grants, wanted).unwrap_err();
+            assert!(failure.message.contains(why), "{wanted}: {failure:?}");
         }
     }
 }

@@ -7,6 +7,7 @@ pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod daemon;
 pub(crate) mod doctor;
+pub(crate) mod grants;
 pub(crate) mod kill;
 pub(crate) mod log;
 pub(crate) mod ls;

@@ -3,11 +3,14 @@
 use serde::Serialize;
 use serde_json::Value;
 use shard_protocol::{
-    Aborted, Accepted as AcceptedData, AgentCommand, Answered, ErrorBody, PermissionResponse,
-    Prompt, RequestKey, SessionOp, SessionOpKind, Steer, StreamingBehavior, UiResponse,
+    Aborted, Accepted as AcceptedData, AgentCommand, Answered, ErrorBody, Grants,
+    PermissionResponse, Prompt, RequestKey, SessionOp, SessionOpKind, Steer, StreamingBehavior,
+    UiResponse,
 };
 use shard_types::event::{PermissionResolved, QueuedKind, QueuedPrompt, UiResolved};
-use shard_types::{Checkpoint, ChoiceIntent, EntryId, ErrorCode, Image, PermissionDecision};
+use shard_types::{
+    Checkpoint, ChoiceIntent, EntryId, ErrorCode, GrantId, Image, PermissionDecision,
+};
 
 use super::asks::PendingKind;
 use super::handle::{Answer, AnsweredBy, Reply, Wish};
@@ -254,13 +257,14 @@ impl AgentSession {
             self.publish(PermissionResolved {
                 request_id,
                 decision: shown,
-                choice_id,
+                choice_id: choice_id.clone(),
                 source: source.clone(),
             });
             self.update_status();
             let by = self.answered_by(source);
             _ = answer.send(Answer {
                 decision,
+                choice_id,
                 reason,
                 by,
             });
@@ -275,6 +279,28 @@ impl AgentSession {
             Some("headless") if supervised => AnsweredBy::Headless,
             Some("timeout") if supervised => AnsweredBy::Timeout,
             _ => AnsweredBy::Client(source),
+        }
+    }
+
+    /// Lists the grants, or takes one back.
+    pub(super) fn on_grants(&self, revoke: Option<&GrantId>) -> Outcome {
+        let gate = self.settings.capabilities.gate.as_ref();
+        let Some(id) = revoke else {
+            let grants = gate.map(|gate| gate.grants()).unwrap_or_default();
+            return data(Grants { grants });
+        };
+        match gate.map_or(Ok(false), |gate| gate.revoke(id)) {
+            Ok(true) => Ok(Value::Null),
+            Ok(false) => {
+                let message = format!("there is no grant {id}; `grants.list` lists them");
+                Err(refuse(ErrorCode::NotFound, message))
+            }
+            Err(error) => {
+                let message = format!(
+                    "{error}; it is not in force any more, but would be again once the agent is restarted"
+                );
+                Err(refuse(ErrorCode::InternalError, message))
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use shard_contracts::{Ask, BoxFuture, Dialog, Mode, ProviderEvent, ProviderRequest, Ui};
 use shard_protocol::{AgentCommand, ErrorBody};
 use shard_types::event::{AllowedBy, ToolResult, TurnEndReason, UiKind, UiValue};
-use shard_types::{EntryId, ErrorCode, Image, PermissionDecision, RenderDescriptor};
+use shard_types::{EntryId, ErrorCode, GrantId, Image, PermissionDecision, RenderDescriptor};
 use tokio::sync::{mpsc, oneshot};
 
 use super::draft::Finished;
@@ -28,6 +28,11 @@ pub(super) enum Wish {
         reply: Reply,
     },
     Sync,
+    /// Lists the grants, or takes one back.
+    Grants {
+        revoke: Option<GrantId>,
+        reply: Reply,
+    },
     Dialog {
         dialog: Dialog,
         answer: oneshot::Sender<Option<UiValue>>,
@@ -123,6 +128,8 @@ pub(crate) struct StartedCall {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) decision: PermissionDecision,
+    /// The finer answer, where one was picked.
+    pub(crate) choice_id: Option<String>,
     /// What a person gave as the reason.
     pub(crate) reason: Option<String>,
     pub(crate) by: AnsweredBy,
@@ -142,6 +149,11 @@ pub(crate) enum AnsweredBy {
 }
 
 impl AnsweredBy {
+    /// Whether a policy spoke for want of a person.
+    pub(crate) fn is_nobody(&self) -> bool {
+        matches!(self, Self::Headless | Self::Timeout)
+    }
+
     /// As events say it.
     pub(crate) fn source(&self) -> Option<String> {
         match self {
@@ -211,6 +223,12 @@ impl AgentHandle {
     /// Publishes a `sync` that reflects every event before it.
     pub async fn sync(&self) {
         _ = self.wishes.send(Wish::Sync).await;
+    }
+
+    /// Lists what may run unasked, or takes one grant back. The outcome goes to `reply`, as for
+    /// [`Self::command`].
+    pub async fn grants(&self, revoke: Option<GrantId>, reply: Reply) {
+        _ = self.wishes.send(Wish::Grants { revoke, reply }).await;
     }
 
     /// Ends the session: the turn is aborted, results are recorded, everything is on the disk when

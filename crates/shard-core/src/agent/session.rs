@@ -285,6 +285,7 @@ impl AgentSession {
             Wish::NotKept { message_id, error } => self.not_kept(&message_id, &error),
             Wish::PicturesFit { arrival, images } => self.pictures_fit(arrival, images),
             Wish::Sync => self.publish_sync(),
+            Wish::Grants { revoke, reply } => reply(self.on_grants(revoke.as_ref())),
             Wish::Dialog { dialog, answer } => self.open_dialog(dialog, answer),
             Wish::ModelFound { wish, found, reply } => self.model_found(wish, found, reply),
             Wish::Close { done } => self.closing.push(done),
@@ -305,8 +306,10 @@ impl AgentSession {
                 () = at(cut_off) => self.cut_off_turn(),
             }
         }
+        let uses = self.keep_uses();
         let Self { store, closing, .. } = self;
         store.close().await;
+        _ = uses.await;
         for done in closing {
             _ = done.send(());
         }
@@ -458,6 +461,16 @@ impl AgentSession {
         }
     }
 
+    /// Writes down how often grants were used, aside: no call waits for a disk because of that.
+    fn keep_uses(&self) -> JoinHandle<()> {
+        let gate = self.settings.capabilities.gate.clone();
+        tokio::task::spawn_blocking(move || {
+            if let Some(Err(error)) = gate.map(|gate| gate.keep_uses()) {
+                tracing::warn!(%error, "the uses of grants are lost if the agent ends now");
+            }
+        })
+    }
+
     /// The turn did not wind up in time.
     fn cut_off_turn(&mut self) {
         if let Some(turn) = &mut self.turn {
@@ -524,6 +537,7 @@ impl AgentSession {
             self.keep_artifact(&*turn.mode);
         }
         self.store.sync_in_background();
+        self.keep_uses();
         self.publish(TurnEnd {
             turn_id: turn.id,
             reason,

@@ -372,7 +372,9 @@ impl AgentSession {
         answer: oneshot::Sender<Answer>,
     ) {
         let fallback = match self.settings.headless_policy {
-            HeadlessPolicy::AllowIfRuleMatches if ask.covered => PermissionDecision::Allow,
+            HeadlessPolicy::AllowIfRuleMatches if ask.covered.is_some() => {
+                PermissionDecision::Allow
+            }
             _ => PermissionDecision::Deny,
         };
         let queue = self.settings.headless_policy == HeadlessPolicy::Queue;
@@ -380,6 +382,7 @@ impl AgentSession {
         if self.turn.as_ref().is_none_or(RunningTurn::is_cancelled) {
             _ = answer.send(Answer {
                 decision: PermissionDecision::Deny,
+                choice_id: None,
                 reason: None,
                 by: AnsweredBy::Aborted,
             });
@@ -388,6 +391,7 @@ impl AgentSession {
         if self.settings.responder == Responder::Nobody && !queue {
             _ = answer.send(Answer {
                 decision: fallback,
+                choice_id: None,
                 reason: None,
                 by: AnsweredBy::Headless,
             });
@@ -496,6 +500,7 @@ impl AgentSession {
                 });
                 _ = answer.send(Answer {
                     decision,
+                    choice_id: None,
                     reason: None,
                     by,
                 });

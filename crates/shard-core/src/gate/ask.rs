@@ -1,12 +1,15 @@
 //! Puts a question about a call to a person.
 
 use shard_contracts::{Access, Ask, CallFacts};
+use shard_session::CommandSignature;
+use shard_types::event::AllowedBy;
 use shard_types::{
     ChoiceIntent, DetailFormat, PermissionChoice, PermissionDecision, PermissionDetail,
 };
 
 use super::rules::Call;
 use super::shell::Role;
+use super::signature;
 use super::visible::{visible, visible_lines, visible_part};
 
 /// Longest value that is shown, in characters.
@@ -22,8 +25,10 @@ pub(super) struct Question {
     pub(super) why: Option<String>,
     /// Whether the answer can be remembered.
     pub(super) memorable: bool,
-    /// Whether a rule or grant covers the call.
-    pub(super) covered: bool,
+    /// The form of its commands, if that can be remembered.
+    pub(super) form: Option<Vec<CommandSignature>>,
+    /// The rule that covers the call if others that ask are passed over.
+    pub(super) covered: Option<AllowedBy>,
 }
 
 /// Writes the question.
@@ -33,7 +38,7 @@ pub(super) fn ask(call: &Call<'_>, question: Question) -> Ask {
         prompt: prompt(call.facts),
         options: options(memorable),
         details: details(call, question.why),
-        choices: choices(memorable),
+        choices: choices(memorable, question.form.as_deref()),
         covered: question.covered,
     }
 }
@@ -94,7 +99,7 @@ fn options(memorable: bool) -> Vec<PermissionDecision> {
     options
 }
 
-fn choices(memorable: bool) -> Vec<PermissionChoice> {
+fn choices(memorable: bool, form: Option<&[CommandSignature]>) -> Vec<PermissionChoice> {
     let choice = |id: &str, label: &str, key: &str, intent| PermissionChoice {
         id: id.to_owned(),
         label: label.to_owned(),
@@ -113,14 +118,43 @@ fn choices(memorable: bool) -> Vec<PermissionChoice> {
     };
     let mut choices = vec![choice(ALLOW_ONCE, "Allow once", "a", ChoiceIntent::Allow)];
     choices.extend(memorable.then_some(exact));
+    choices.extend(form.map(|commands| {
+        let (label, description) = form_in_words(commands);
+        PermissionChoice {
+            description: Some(description),
+            ..choice(ALLOW_SIGNATURE, &label, "s", ChoiceIntent::Persist)
+        }
+    }));
     choices.push(choice(DENY, "Deny", "d", ChoiceIntent::Deny));
     choices
+}
+
+/// What remembering the form of commands means: on a button, and in full.
+fn form_in_words(commands: &[CommandSignature]) -> (String, String) {
+    let shown = signature::shown(commands);
+    let which = match commands {
+        [_] => "this command",
+        _ => "these commands, any of them, joined by `&&`, `||`, `;` or `|`",
+    };
+    let label = match commands {
+        [only] if only.flags.is_empty() => format!("Always allow {shown} however it is written"),
+        [_] => format!("Always allow {shown}, flags in any order"),
+        _ => format!("Always allow {shown} in any combination"),
+    };
+    let description = format!(
+        "Remembers the form of {which}, for this agent in this folder: exactly these flags, in any \
+         order where they stand side by side, and exactly these other words. A line with anything \
+         else in it is asked about."
+    );
+    (label, description)
 }
 
 /// Runs this once.
 pub const ALLOW_ONCE: &str = "allow_once";
 /// Runs, and is remembered: [`shard_contracts::PermissionGate::grant`].
 pub const ALLOW_EXACT: &str = "allow_exact";
+/// Runs, and the form of its commands is remembered.
+pub const ALLOW_SIGNATURE: &str = "allow_signature";
 /// Does not run.
 pub const DENY: &str = "deny";
 

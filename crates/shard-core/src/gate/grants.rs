@@ -1,165 +1,248 @@
 //! The ledger of what a person allowed for good.
 //!
-//! A grant is exact: the tool, its arguments and where its paths led. A link that leads elsewhere
-//! later makes another call.
+//! A grant is exact (the tool, its arguments and where its paths led, so that a link that leads
+//! elsewhere later makes another call) or is about commands of one form ([`signature`]).
 //!
-//! Invariants: the file is replaced whole or not at all, and only its owner reads it. A file that
-//! cannot be read grants nothing and is set aside, not overwritten.
+//! Invariants: a new grant counts once it is on disk, a revoked one no more from then on. A file
+//! that cannot be read grants nothing and is set aside, not overwritten.
 
-use std::fs;
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use shard_contracts::{Access, CallFacts, GateError, Grant};
-use shard_types::GrantId;
+use shard_contracts::{Access, CallFacts, GateError};
+use shard_session::{
+    CommandSignature, Covers, MAX_GRANTS, StoredGrant, read_grants, set_grants_aside, write_grants,
+};
 use shard_types::time::now_ms;
+use shard_types::{GrantId, GrantInfo};
+
+use super::rules::Call;
+use super::signature;
 
 /// Arguments that are longer are not remembered: nobody repeats them to the letter.
 const MAX_INPUT: usize = 64 * 1024;
-
-const VERSION: u32 = 1;
 
 /// The grants in force.
 #[derive(Debug)]
 pub(super) struct Ledger {
     path: PathBuf,
-    grants: Vec<Entry>,
+    /// Judging takes `&self`, and a grant that is used is counted. Held for a look at the list,
+    /// never while a file is written.
+    state: Mutex<State>,
+    /// One write at a time, so that the latest is the last. Held while the file is written, and
+    /// taken before `state`; judging does not need it.
+    writing: Mutex<()>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
-struct File {
-    version: u32,
-    grants: Vec<Entry>,
-}
-
-/// One grant as it is stored.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct Entry {
-    grant_id: GrantId,
-    tool: String,
-    summary: String,
-    input: Map<String, Value>,
-    /// Where the call's paths led, or where its command ran.
-    #[serde(default)]
-    paths: Vec<PathBuf>,
-    created_at: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    source: Option<String>,
-    #[serde(default)]
-    used: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    last_used_at: Option<u64>,
+#[derive(Debug, Default)]
+struct State {
+    grants: Vec<StoredGrant>,
+    /// Uses were counted that the disk does not know.
+    unkept: bool,
 }
 
 impl Ledger {
     /// Loads the ledger. What was wrong with it is returned in words.
     pub(super) fn load(path: PathBuf) -> (Self, Vec<String>) {
-        let (grants, problem) = match read(&path) {
+        let (grants, problem) = match read_grants(&path) {
             Ok(grants) => (grants, None),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => (Vec::new(), None),
-            Err(error) => (Vec::new(), Some(set_aside(&path, &error))),
+            Err(error) => (Vec::new(), Some(set_grants_aside(&path, &error))),
         };
-        (Self { path, grants }, problem.into_iter().collect())
+        let ledger = Self {
+            path,
+            state: Mutex::new(State {
+                grants,
+                unkept: false,
+            }),
+            writing: Mutex::default(),
+        };
+        (ledger, problem.into_iter().collect())
     }
 
-    /// The grant that covers exactly this call. Counts its use, which is stored with the next
-    /// grant: a use is no reason to wait for a disk.
-    pub(super) fn covering(&mut self, call: &CallFacts<'_>) -> Option<&GrantId> {
-        let paths = places(call);
-        let entry = self
+    fn state(&self) -> MutexGuard<'_, State> {
+        // The list is valid at every step; a panic elsewhere must not close the gate for good.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn writing(&self) -> MutexGuard<'_, ()> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The grant that covers this call; its use is counted. While it is in doubt whether a rule
+    /// denies the call, only one that was given for exactly this call counts.
+    pub(super) fn covering(&self, call: &Call<'_>, in_doubt: bool) -> Option<GrantId> {
+        let paths = places(call.facts);
+        let commands = if in_doubt { None } else { signature::of(call) };
+        let mut state = self.state();
+        let grant = state
             .grants
             .iter_mut()
-            .find(|entry| entry.covers(call, &paths))?;
-        entry.used += 1;
-        entry.last_used_at = Some(now_ms());
-        Some(&entry.grant_id)
+            .find(|grant| covers(grant, call.facts, &paths, commands.as_deref()))?;
+        grant.info.used += 1;
+        grant.info.last_used_at = Some(now_ms());
+        let id = grant.info.grant_id.clone();
+        state.unkept = true;
+        Some(id)
     }
 
-    /// Whether a grant covers exactly this call.
-    pub(super) fn has(&self, call: &CallFacts<'_>) -> bool {
-        let paths = places(call);
-        self.grants.iter().any(|entry| entry.covers(call, &paths))
+    /// Adds a grant for exactly this call.
+    pub(super) fn add_exact(
+        &self,
+        facts: &CallFacts<'_>,
+        summary: String,
+        source: Option<&str>,
+    ) -> Result<GrantInfo, GateError> {
+        if !can_remember(facts.input) {
+            return Err(self.failed(KEEPING, io::Error::other("the call is too long")));
+        }
+        let covers = Covers::Exact {
+            input: facts.input.clone(),
+            paths: places(facts),
+        };
+        self.add(facts.tool, covers, summary, source)
+    }
+
+    /// Adds a grant for commands of the form that this call has.
+    pub(super) fn add_signature(
+        &self,
+        call: &Call<'_>,
+        source: Option<&str>,
+    ) -> Result<GrantInfo, GateError> {
+        let Some(commands) = signature::offered(call) else {
+            let error = io::Error::other("the commands of this call are not remembered by form");
+            return Err(self.failed(KEEPING, error));
+        };
+        let summary = format!("Run {}", signature::shown(&commands));
+        let covers = Covers::BashSignature {
+            commands,
+            paths: places(call.facts),
+        };
+        self.add(call.facts.tool, covers, summary, source)
     }
 
     /// Adds a grant and puts it on disk. When that fails it is not kept at all.
-    pub(super) fn add(
-        &mut self,
-        call: &CallFacts<'_>,
+    fn add(
+        &self,
+        tool: &str,
+        covers: Covers,
         summary: String,
         source: Option<&str>,
-    ) -> Result<Grant, GateError> {
-        if !can_remember(call.input) {
-            let error = io::Error::new(io::ErrorKind::InvalidInput, "the call is too long");
-            return Err(self.failed(error));
+    ) -> Result<GrantInfo, GateError> {
+        let writing = self.writing();
+        let mut grants = self.state().grants.clone();
+        let same = |grant: &&StoredGrant| grant.info.tool == tool && grant.covers == covers;
+        if let Some(grant) = grants.iter().find(same) {
+            return Ok(grant.listed());
         }
-        let paths = places(call);
-        if let Some(entry) = self.grants.iter().find(|entry| entry.covers(call, &paths)) {
-            return Ok(entry.grant());
+        if grants.len() >= MAX_GRANTS {
+            let what = format!(
+                "{MAX_GRANTS} are kept already; revoke some, for instance with `shard grants revoke`"
+            );
+            return Err(self.failed(KEEPING, io::Error::other(what)));
         }
-        let entry = Entry {
-            grant_id: GrantId::generate(),
-            tool: call.tool.to_owned(),
-            summary,
-            input: call.input.clone(),
-            paths,
-            created_at: now_ms(),
-            source: source.map(str::to_owned),
-            used: 0,
-            last_used_at: None,
+        let grant = StoredGrant {
+            info: GrantInfo {
+                grant_id: GrantId::generate(),
+                tool: tool.to_owned(),
+                summary,
+                created_at: now_ms(),
+                source: source.map(str::to_owned),
+                used: 0,
+                last_used_at: None,
+                kind: None,
+            },
+            covers,
         };
-        let grant = entry.grant();
-        self.grants.push(entry);
-        if let Err(error) = self.save() {
-            self.grants.pop();
-            return Err(self.failed(error));
-        }
-        Ok(grant)
+        grants.push(grant.clone());
+        write_grants(&self.path, &grants).map_err(|error| self.failed(KEEPING, error))?;
+        let listed = grant.listed();
+        self.state().grants.push(grant);
+        drop(writing);
+        Ok(listed)
     }
 
-    fn failed(&self, source: io::Error) -> GateError {
+    /// The grants, oldest first.
+    pub(super) fn list(&self) -> Vec<GrantInfo> {
+        self.state()
+            .grants
+            .iter()
+            .map(StoredGrant::listed)
+            .collect()
+    }
+
+    /// Takes a grant back. False if there is none of that id.
+    pub(super) fn revoke(&self, id: &GrantId) -> Result<bool, GateError> {
+        let _writing = self.writing();
+        let left = {
+            let grants = &mut self.state().grants;
+            let before = grants.len();
+            grants.retain(|grant| grant.info.grant_id != *id);
+            if grants.len() == before {
+                return Ok(false);
+            }
+            grants.clone()
+        };
+        let written = write_grants(&self.path, &left);
+        written.map_err(|error| self.failed("take the permission out for good", error))?;
+        Ok(true)
+    }
+
+    /// Puts uses on disk that it does not know yet.
+    pub(super) fn keep_uses(&self) -> Result<(), GateError> {
+        if !self.state().unkept {
+            return Ok(());
+        }
+        let _writing = self.writing();
+        let written = read_grants(&self.path).and_then(|on_disk| {
+            let grants = {
+                let mut state = self.state();
+                state.unkept = false;
+                // What somebody took out of the file meanwhile does not come back.
+                let kept = |id: &GrantId| on_disk.iter().any(|grant| grant.info.grant_id == *id);
+                state.grants.retain(|grant| kept(&grant.info.grant_id));
+                state.grants.clone()
+            };
+            write_grants(&self.path, &grants)
+        });
+        written.map_err(|error| {
+            self.state().unkept = true;
+            self.failed("count the uses of permissions", error)
+        })
+    }
+
+    fn failed(&self, action: &'static str, source: io::Error) -> GateError {
         GateError {
+            action,
             path: self.path.clone(),
             source,
         }
     }
-
-    fn save(&self) -> io::Result<()> {
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(folder)?;
-        let file = File {
-            version: VERSION,
-            grants: self.grants.clone(),
-        };
-        // A temporary file of this kind is made with 0600.
-        let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
-        temporary.write_all(&serde_json::to_vec_pretty(&file)?)?;
-        temporary
-            .as_file()
-            .set_permissions(fs::Permissions::from_mode(0o600))?;
-        temporary.as_file().sync_all()?;
-        temporary.persist(&self.path).map_err(|error| error.error)?;
-        fs::File::open(folder)?.sync_all()
-    }
 }
 
-impl Entry {
-    fn covers(&self, call: &CallFacts<'_>, paths: &[PathBuf]) -> bool {
-        // Maps compare by content, whatever order their keys stand in.
-        self.tool == call.tool && self.input == *call.input && self.paths == paths
-    }
+const KEEPING: &str = "keep the permission";
 
-    fn grant(&self) -> Grant {
-        Grant {
-            id: self.grant_id.clone(),
-            summary: self.summary.clone(),
+fn covers(
+    grant: &StoredGrant,
+    facts: &CallFacts<'_>,
+    places: &[PathBuf],
+    commands: Option<&[CommandSignature]>,
+) -> bool {
+    grant.info.tool == facts.tool
+        && match &grant.covers {
+            // Maps compare by content, whatever order their keys stand in.
+            Covers::Exact { input, paths } => *input == *facts.input && *paths == places,
+            Covers::BashSignature {
+                commands: granted,
+                paths,
+            } => {
+                let all_granted =
+                    |called: &[CommandSignature]| called.iter().all(|it| granted.contains(it));
+                *paths == places && commands.is_some_and(all_granted)
+            }
+            Covers::NotUnderstood(_) => false,
         }
-    }
 }
 
 /// Whether an exact repeat of a call with these arguments can be remembered.
@@ -175,32 +258,5 @@ fn places(call: &CallFacts<'_>) -> Vec<PathBuf> {
         }
         Access::Command(_) | Access::Unknown => vec![call.cwd.to_owned()],
         Access::Nothing => Vec::new(),
-    }
-}
-
-fn read(path: &Path) -> io::Result<Vec<Entry>> {
-    let text = fs::read(path)?;
-    let file: File = serde_json::from_slice(&text)?;
-    if file.version != VERSION {
-        let what = format!("version {} is not known", file.version);
-        return Err(io::Error::new(io::ErrorKind::InvalidData, what));
-    }
-    Ok(file.grants)
-}
-
-fn set_aside(path: &Path, error: &io::Error) -> String {
-    let mut aside = path.as_os_str().to_owned();
-    aside.push(format!(".corrupt-{}", now_ms()));
-    let aside = PathBuf::from(aside);
-    let what = format!(
-        "the permissions in {} cannot be read ({error})",
-        path.display()
-    );
-    match fs::rename(path, &aside) {
-        Ok(()) => format!(
-            "{what}; none is in force, the file is now {}",
-            aside.display()
-        ),
-        Err(failed) => format!("{what}; none is in force, and it cannot be set aside: {failed}"),
     }
 }

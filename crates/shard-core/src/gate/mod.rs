@@ -2,7 +2,8 @@
 //!
 //! Owns the rules and the grants of one agent. Executes nothing and asks nobody: callers get a
 //! [`Decision`] and act on it. [`shell`] reads command lines, [`rules`] matches them, [`grants`]
-//! remembers answers, [`protected`] names what no answer covers for good.
+//! remembers answers, [`signature`] says of which commands the form can be remembered, and
+//! [`protected`] names what no answer covers for good.
 //!
 //! Invariants: every deny is looked at before anything that could allow. What cannot be judged is
 //! a question. A write to a protected path is a question whatever allows it, and so is what the
@@ -16,6 +17,7 @@ mod protected;
 mod reach;
 mod rules;
 mod shell;
+mod signature;
 mod targets;
 mod visible;
 
@@ -23,16 +25,18 @@ mod visible;
 mod tests;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use shard_contracts::{
-    Access, Ask, CallFacts, Decision, GateError, Grant, PathFact, PermissionGate, Vote,
+    Access, Ask, CallFacts, Decision, GateError, PathFact, PermissionGate, Vote,
 };
 use shard_types::event::{AllowedBy, AllowedByKind};
+use shard_types::{GrantId, GrantInfo};
 
-pub use ask::{ALLOW_EXACT, ALLOW_ONCE, DENY};
+pub use ask::{ALLOW_EXACT, ALLOW_ONCE, ALLOW_SIGNATURE, DENY};
 pub use rules::RuleLayer;
 pub use visible::{visible, visible_text};
+
+use crate::own_folders::OwnFolders;
 
 use ask::Question;
 use grants::Ledger;
@@ -62,10 +66,7 @@ pub struct Gate {
     protected: Protected,
     readable: Vec<PathBuf>,
     home: Option<PathBuf>,
-    /// Judging takes `&self`, and a grant that is used is counted. The lock is held for a look at
-    /// the list, or for the writing of one small file when a person answers; never across an
-    /// await.
-    ledger: Mutex<Ledger>,
+    ledger: Ledger,
 }
 
 impl Gate {
@@ -81,17 +82,12 @@ impl Gate {
         };
         let gate = Self {
             rules,
-            protected: Protected::new(&settings.config_dir, &settings.state_home),
+            protected: Protected::new(OwnFolders::new(&settings.config_dir, &settings.state_home)),
             readable: settings.readable.into_iter().map(real).collect(),
             home: settings.home.map(real),
-            ledger: Mutex::new(ledger),
+            ledger,
         };
         (gate, diagnostics)
-    }
-
-    fn ledger(&self) -> MutexGuard<'_, Ledger> {
-        // The list is valid at every step; a panic elsewhere must not close the gate for good.
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What allows a call that no deny, mode or protected path stops, or why it is asked.
@@ -102,7 +98,7 @@ impl Gate {
         doubt: Option<&String>,
     ) -> Result<AllowedBy, Option<String>> {
         let facts = call.facts;
-        if let Some(id) = self.ledger().covering(facts) {
+        if let Some(id) = self.ledger.covering(call, doubt.is_some()) {
             return Ok(allowed(AllowedByKind::Grant, Some(id.to_string()), None));
         }
         if let Some(doubt) = doubt {
@@ -134,7 +130,7 @@ impl Gate {
     fn reads_at_home(&self, facts: &CallFacts<'_>) -> bool {
         let open = |real: &Path| {
             self.readable.iter().any(|folder| real.starts_with(folder))
-                || (real.starts_with(facts.cwd) && !self.protected.is_own(real, facts.cwd))
+                || (real.starts_with(facts.cwd) && !self.protected.own().hold(real, facts.cwd))
         };
         facts.read_only
             && !self.meets_own_files(facts)
@@ -151,7 +147,7 @@ impl Gate {
 
     /// Whether a reader that goes down into folders comes by Shard's own files.
     fn meets_own_files(&self, facts: &CallFacts<'_>) -> bool {
-        let above = |fact: &PathFact| self.protected.lies_below(&fact.real);
+        let above = |fact: &PathFact| self.protected.own().lie_below(&fact.real);
         matches!(facts.access, Access::Read(_))
             && facts.tool != "ls"
             && facts.paths.iter().any(above)
@@ -166,8 +162,10 @@ impl Gate {
             Access::Command(line) if self.speaks_of_protected(call, line) => true,
             Access::Command(_) => call.reach().is_some_and(|reach| {
                 reach.written().any(covers)
-                    || reach.moved().any(|real| self.protected.lies_below(real))
-                    || reach.may_write_protected(self.protected.own(), self.home.as_deref())
+                    || reach
+                        .moved()
+                        .any(|real| self.protected.own().lie_below(real))
+                    || reach.may_write_protected(self.protected.own().all(), self.home.as_deref())
             }),
             Access::Nothing | Access::Read(_) | Access::Unknown => false,
         }
@@ -179,7 +177,7 @@ impl Gate {
             return false;
         }
         let line = line.to_lowercase();
-        let own = self.protected.own().iter().any(|folder| {
+        let own = self.protected.own().all().iter().any(|folder| {
             // However the home folder is spelled.
             let home = self.home.as_deref();
             let below = home.and_then(|home| folder.strip_prefix(home).ok());
@@ -192,20 +190,20 @@ impl Gate {
 
     fn question(&self, call: &Call<'_>, why: Option<String>, stop: Stop) -> Ask {
         let always = matches!(stop, Stop::Protected | Stop::Mode);
-        let covered = match stop {
-            Stop::Protected | Stop::Mode => false,
-            Stop::Doubt => self.ledger().has(call.facts),
-            Stop::None => {
-                self.ledger().has(call.facts)
-                    || matches!(
-                        self.rules.verdict(call, Asks::PassOver),
-                        Verdict::Allow { .. }
-                    )
+        let memorable = !always && grants::can_remember(call.facts.input);
+        let free = stop == Stop::None;
+        // A grant that covers the call would have allowed it.
+        let covered = match free.then(|| self.rules.verdict(call, Asks::PassOver)) {
+            Some(Verdict::Allow { source }) => {
+                Some(allowed(AllowedByKind::Rule, None, Some(source)))
             }
+            _ => None,
         };
+        let form = (memorable && free).then(|| signature::offered(call));
         let question = Question {
             why,
-            memorable: !always && grants::can_remember(call.facts.input),
+            memorable,
+            form: form.flatten(),
             covered,
         };
         ask::ask(call, question)
@@ -257,7 +255,28 @@ impl PermissionGate for Gate {
         }
     }
 
-    fn grant(&self, facts: &CallFacts<'_>, source: Option<&str>) -> Result<Grant, GateError> {
-        self.ledger().add(facts, ask::summary(facts), source)
+    fn grant(
+        &self,
+        facts: &CallFacts<'_>,
+        choice: Option<&str>,
+        source: Option<&str>,
+    ) -> Result<GrantInfo, GateError> {
+        if choice == Some(ALLOW_SIGNATURE) {
+            let call = Call::new(facts, self.home.as_deref());
+            return self.ledger.add_signature(&call, source);
+        }
+        self.ledger.add_exact(facts, ask::summary(facts), source)
+    }
+
+    fn grants(&self) -> Vec<GrantInfo> {
+        self.ledger.list()
+    }
+
+    fn revoke(&self, id: &GrantId) -> Result<bool, GateError> {
+        self.ledger.revoke(id)
+    }
+
+    fn keep_uses(&self) -> Result<(), GateError> {
+        self.ledger.keep_uses()
     }
 }

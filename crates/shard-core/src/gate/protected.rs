@@ -3,54 +3,31 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use crate::own_folders::OwnFolders;
 use crate::tools::regular_file::read_text;
 
 /// The places.
 #[derive(Debug)]
 pub(super) struct Protected {
-    /// Shard's own folders, links resolved.
-    own: Vec<PathBuf>,
-    /// Where managed worktrees are: the one part of the state that agents work in.
-    worktrees: PathBuf,
+    own: OwnFolders,
 }
 
 impl Protected {
-    /// Shard's configuration and state.
-    pub(super) fn new(config_dir: &Path, state_home: &Path) -> Self {
-        let real = |path: &Path| {
-            crate::paths::resolve(Path::new("/"), &path.to_string_lossy())
-                .unwrap_or_else(|_| path.to_owned())
-        };
-        let state_home = real(state_home);
-        Self {
-            worktrees: state_home.join("worktrees"),
-            own: vec![real(config_dir), state_home],
-        }
+    /// Shard's own folders, and what is protected in every place.
+    pub(super) fn new(own: OwnFolders) -> Self {
+        Self { own }
     }
 
     /// Shard's own folders.
-    pub(super) fn own(&self) -> &[PathBuf] {
+    pub(super) fn own(&self) -> &OwnFolders {
         &self.own
-    }
-
-    /// Whether a path lies in Shard's own folders. An agent in a managed worktree works in it as
-    /// anywhere; one that was started elsewhere in there does not.
-    pub(super) fn is_own(&self, real: &Path, cwd: &Path) -> bool {
-        let at_work =
-            cwd.starts_with(&self.worktrees) && cwd != self.worktrees && real.starts_with(cwd);
-        !at_work && self.own.iter().any(|folder| real.starts_with(folder))
-    }
-
-    /// Whether one of Shard's own folders is this one or lies below it.
-    pub(super) fn lies_below(&self, real: &Path) -> bool {
-        self.own.iter().any(|folder| folder.starts_with(real))
     }
 
     /// Whether writing a path always asks.
     pub(super) fn covers(&self, real: &Path, cwd: &Path) -> bool {
         // Above its own folder an agent cannot help what the folders are called.
         let part = real.strip_prefix(cwd).unwrap_or(real);
-        self.is_own(real, cwd) || in_shard_folder(part) || in_git_folder(real) || {
+        self.own.hold(real, cwd) || in_shard_folder(part) || in_git_folder(real) || {
             let git = linked_git_folders(cwd);
             git.iter().chain(&led_to_by_links(cwd)).any(|folder| {
                 real.strip_prefix(folder)
@@ -135,9 +112,13 @@ fn led_to_by_links(cwd: &Path) -> Vec<PathBuf> {
 mod tests {
     use super::*;
 
+    fn guard(config_dir: &Path, state_home: &Path) -> Protected {
+        Protected::new(OwnFolders::new(config_dir, state_home))
+    }
+
     #[test]
     fn what_could_give_permission_is_protected() {
-        let guard = Protected::new(Path::new("/c/shard"), Path::new("/s/shard"));
+        let guard = guard(Path::new("/c/shard"), Path::new("/s/shard"));
         let check = |real: &str, cwd: &str, want: bool| {
             assert_eq!(
                 guard.covers(Path::new(real), Path::new(cwd)),
@@ -199,7 +180,7 @@ mod tests {
         let root = dir.path().canonicalize().unwrap();
         let mode = rustix::fs::Mode::RWXU;
         rustix::fs::mkfifoat(rustix::fs::CWD, root.join(".git"), mode).unwrap();
-        let guard = Protected::new(Path::new("/c"), Path::new("/s"));
+        let guard = guard(Path::new("/c"), Path::new("/s"));
         assert!(!guard.covers(&root.join("x"), &root));
         std::fs::remove_file(root.join(".git")).unwrap();
         std::os::unix::fs::symlink("/dev/zero", root.join(".git")).unwrap();
@@ -213,7 +194,7 @@ mod tests {
         std::fs::create_dir_all(root.join("store/hooks")).unwrap();
         std::fs::create_dir_all(root.join("sub")).unwrap();
         std::os::unix::fs::symlink("store", root.join(".git")).unwrap();
-        let guard = Protected::new(Path::new("/c"), Path::new("/s"));
+        let guard = guard(Path::new("/c"), Path::new("/s"));
         for cwd in [root.clone(), root.join("sub")] {
             assert!(guard.covers(&root.join("store/hooks/pre-commit"), &cwd));
             assert!(guard.covers(&root.join("store/config"), &cwd));
@@ -233,7 +214,7 @@ mod tests {
         std::fs::create_dir_all(&tree).unwrap();
         std::fs::write(tree.join(".git"), "gitdir: ../store/worktrees/tree\n").unwrap();
         std::fs::write(store.join("worktrees/tree/commondir"), "../..\n").unwrap();
-        let guard = Protected::new(Path::new("/c"), Path::new("/s"));
+        let guard = guard(Path::new("/c"), Path::new("/s"));
         assert!(guard.covers(&store.join("hooks/post-checkout"), &tree));
         assert!(guard.covers(&store.join("worktrees/tree/config.worktree"), &tree));
         assert!(!guard.covers(&store.join("objects/x"), &tree));

@@ -25,7 +25,7 @@ mod wrap;
 mod tests;
 
 pub(crate) use word::{Hole, Piece, Word};
-pub(crate) use wrap::program;
+pub(crate) use wrap::{program, runs_others};
 
 /// Longest line that is looked at. Longer ones are data more than commands.
 const MAX_LINE: usize = 64 * 1024;
@@ -51,6 +51,8 @@ pub(crate) struct Analysis {
     pub(crate) unparsable: bool,
     /// It changes what names mean: variables, functions, loop variables.
     pub(crate) assigns: bool,
+    /// It is more than simple commands of certain words in lists and pipelines.
+    pub(crate) structured: bool,
     /// Where output is redirected to, `/dev/null` and descriptors left out.
     pub(crate) writes: Vec<Word>,
     /// Where input is redirected from.

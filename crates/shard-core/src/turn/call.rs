@@ -85,18 +85,24 @@ impl Turn {
         ask: Ask,
         mode: &Arc<dyn Mode>,
     ) -> Result<Result<Prepared, String>, SessionGone> {
+        let mut prepared = prepared;
         let tool = prepared.tool.name().to_owned();
+        let covered = ask.covered.clone();
         let answer = self
             .link
             .permission(tool, prepared.args.clone(), ask)
             .await?;
         match answer.decision {
             PermissionDecision::Deny => return Ok(Err(refusal(&answer))),
-            PermissionDecision::Allow => {}
+            // Where no person decided, what did is told.
+            PermissionDecision::Allow => {
+                prepared.allowed_by = covered.filter(|_| answer.by.is_nobody());
+            }
             PermissionDecision::AllowAlways => {
                 let facts = prepared.facts(&self.settings.agent.cwd, mode);
                 let gate = self.settings.agent.capabilities.gate.as_ref();
-                let granted = gate.map(|gate| gate.grant(&facts, answer.by.source().as_deref()));
+                let (choice, source) = (answer.choice_id.as_deref(), answer.by.source());
+                let granted = gate.map(|gate| gate.grant(&facts, choice, source.as_deref()));
                 if let Some(Err(error)) = granted {
                     let message = format!("{error}; the call runs this once");
                     self.link

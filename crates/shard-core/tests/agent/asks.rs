@@ -151,7 +151,10 @@ async fn a_lasting_permission_is_kept_by_the_gate() {
     let fields = json!({"choice_id": "always", "source": "web"});
     answer(&bench, fields).await.unwrap();
     bench.until("tool_result c1=one").await;
-    assert_eq!(*bench.gate.granted.lock().unwrap(), ["echo by web"]);
+    assert_eq!(
+        *bench.gate.granted.lock().unwrap(),
+        ["echo (always) by web"]
+    );
 
     let mut bench = asked().await;
     *bench.gate.broken.lock().unwrap() = true;

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Map, Value, json};
 use shard_contracts::{
-    Access, Ask, BoxFuture, CallFacts, Decision, Dialog, GateError, Grant, Mode, PermissionGate,
-    Tool, ToolContext, ToolOutput,
+    Access, Ask, BoxFuture, CallFacts, Decision, Dialog, GateError, Mode, PermissionGate, Tool,
+    ToolContext, ToolOutput,
 };
 use shard_types::event::{AllowedBy, AllowedByKind, UiKind, UiValue};
-use shard_types::{ChoiceIntent, GrantId, PermissionChoice, PermissionDecision};
+use shard_types::{ChoiceIntent, GrantId, GrantInfo, PermissionChoice, PermissionDecision};
 use tokio::sync::{mpsc, oneshot};
 
 /// What a fake tool does.
@@ -176,18 +176,31 @@ impl PermissionGate for ScriptedGate {
         }
     }
 
-    fn grant(&self, call: &CallFacts<'_>, source: Option<&str>) -> Result<Grant, GateError> {
+    fn grant(
+        &self,
+        call: &CallFacts<'_>,
+        choice: Option<&str>,
+        source: Option<&str>,
+    ) -> Result<GrantInfo, GateError> {
         if *self.broken.lock().unwrap() {
             return Err(GateError {
+                action: "keep the permission",
                 path: "/grants".into(),
                 source: std::io::Error::other("no room"),
             });
         }
-        let granted = format!("{} by {}", call.tool, source.unwrap_or("nobody"));
+        let how = choice.map_or_else(String::new, |choice| format!(" ({choice})"));
+        let granted = format!("{}{how} by {}", call.tool, source.unwrap_or("nobody"));
         self.granted.lock().unwrap().push(granted);
-        Ok(Grant {
-            id: GrantId::generate(),
+        Ok(GrantInfo {
+            grant_id: GrantId::generate(),
+            tool: call.tool.to_owned(),
             summary: String::new(),
+            created_at: 0,
+            source: None,
+            used: 0,
+            last_used_at: None,
+            kind: None,
         })
     }
 }
@@ -209,7 +222,11 @@ fn a_question(tool: &str, covered: bool) -> Ask {
             choice("always", ChoiceIntent::Persist),
             choice("no", ChoiceIntent::Deny),
         ],
-        covered,
+        covered: covered.then(|| AllowedBy {
+            kind: AllowedByKind::Rule,
+            id: None,
+            source: Some("the rules".to_owned()),
+        }),
     }
 }
 

@@ -21,12 +21,13 @@ use super::asks::{Asks, Fallback, OpenAsk};
 use super::attachments::{Attachments, Welcome};
 use super::calls::Calls;
 use super::process::{Process, Waiting, Why};
-use super::{Agent, AskedFor, Shared, Wish};
+use super::{Agent, AskedFor, GrantsWish, Shared, Wish, grants};
 use crate::client::{ClientId, Reply, data, not_attached, refuse};
 use crate::runtime::{Launch, READY, Runtime, Stop, at};
 
-/// How long a process may take to answer a request for a `sync`.
-const SYNC: Duration = Duration::from_secs(5);
+/// How long a process may take to answer the daemon itself: a request for a `sync`, or one about
+/// grants. It is busy with nothing for as long.
+const IN_BAND: Duration = Duration::from_secs(5);
 
 /// Runs the actor for as long as somebody can reach it.
 pub(super) async fn run(agent: Arc<Agent>, shared: Arc<Shared>, mut inbox: mpsc::Receiver<Wish>) {
@@ -40,6 +41,7 @@ pub(super) async fn run(agent: Arc<Agent>, shared: Arc<Shared>, mut inbox: mpsc:
         process: Process::None,
         waiting: Vec::new(),
         killers: Vec::new(),
+        grants: Vec::new(),
         epoch: 0,
         queued: 0,
         activity: None,
@@ -49,6 +51,7 @@ pub(super) async fn run(agent: Arc<Agent>, shared: Arc<Shared>, mut inbox: mpsc:
         active_at: Instant::now(),
     };
     loop {
+        broker.serve_grants().await;
         let deadline = broker.deadline();
         tokio::select! {
             wish = inbox.recv() => match wish {
@@ -83,6 +86,8 @@ struct Broker {
     waiting: Vec<Waiting>,
     /// Those who wait for the end of the process.
     killers: Vec<Reply>,
+    /// Wishes about grants, until it is clear who has them.
+    grants: Vec<GrantsWish>,
     /// The number of the next process, from 0.
     epoch: u64,
     /// Prompts that wait in the process.
@@ -105,6 +110,7 @@ impl Broker {
             Wish::Detach { reply } => self.detach(reply),
             Wish::Gone { client } => _ = self.let_go(client),
             Wish::Command { kind, line, reply } => self.command(kind, line, reply),
+            Wish::Grants(wish) => self.take_grants_wish(wish),
             Wish::Terminate { reply } => self.terminate(reply),
             Wish::Kill { force, reply } => self.kill(force, reply),
             Wish::Start { started } => match self.process {
@@ -125,7 +131,7 @@ impl Broker {
             // One request is enough for all who wait: they are not told more than it reflects.
             Process::Running { runtime, sync_due } => {
                 if sync_due.is_none() {
-                    *sync_due = Some(Instant::now() + SYNC);
+                    *sync_due = Some(Instant::now() + IN_BAND);
                     runtime.tell("{\"type\":\"sync\"}\n");
                 }
             }
@@ -198,6 +204,50 @@ impl Broker {
         let source = answers_a_question(kind).then(|| reply.client.who.source());
         if let Some(line) = self.calls.forward(line, source, reply) {
             runtime.tell(line);
+        }
+    }
+
+    fn take_grants_wish(&mut self, wish: GrantsWish) {
+        let role = self.attachments.role(wish.reply.client.id);
+        if wish.revoke.is_some() && role == Some(AttachRole::Observer) {
+            let message = "an observer changes nothing; attach as `interactive` first";
+            let error = refuse(ErrorCode::PermissionDenied, message);
+            return wish.reply.send(Err(error));
+        }
+        self.grants.push(wish);
+    }
+
+    /// Puts wishes about grants to whoever has them: a process that is ready, or the file, if there
+    /// is no process. One that starts or ends is waited for: it may be about to read or write it.
+    async fn serve_grants(&mut self) {
+        if self.grants.is_empty() {
+            return;
+        }
+        match &self.process {
+            Process::Running { runtime, .. } => {
+                for wish in std::mem::take(&mut self.grants) {
+                    let deadline = Instant::now() + IN_BAND;
+                    let line = wish.line();
+                    if let Some(line) = self.calls.ask(&line, deadline, wish.reply) {
+                        runtime.tell(line);
+                    }
+                }
+            }
+            Process::None => {
+                let path = self
+                    .agent
+                    .manifest()
+                    .grants_file(&self.shared.settings.state_home);
+                for GrantsWish { revoke, reply } in std::mem::take(&mut self.grants) {
+                    let path = path.clone();
+                    let work = move || grants::carry_out(&path, revoke.as_ref());
+                    let done = tokio::task::spawn_blocking(work).await;
+                    reply.send(done.unwrap_or_else(|error| {
+                        Err(refuse(ErrorCode::InternalError, error.to_string()))
+                    }));
+                }
+            }
+            Process::Starting { .. } | Process::Ending { .. } => {}
         }
     }
 
@@ -318,9 +368,16 @@ impl Broker {
         idle.then(|| self.active_at + self.shared.settings.idle_timeout)
     }
 
+    /// When a process that is not being ended anyway must have answered something.
+    fn answer_deadline(&self) -> Option<Instant> {
+        let runs = matches!(self.process, Process::Running { .. });
+        self.calls.next_deadline().filter(|_| runs)
+    }
+
     fn deadline(&self) -> Option<Instant> {
         let deadlines = [
             self.process.deadline(),
+            self.answer_deadline(),
             self.asks.next_deadline(),
             self.idle_deadline(),
         ];
@@ -337,7 +394,7 @@ impl Broker {
             self.answer(&id, sort, fallback, "timeout");
             self.asks.open(id, sort, Fallback::Wait); // until the process says that it is closed
         }
-        if is_due(self.process.deadline()) {
+        if is_due(self.process.deadline()) || is_due(self.answer_deadline()) {
             tracing::warn!(agent = %self.agent.id, "an agent's process does not answer; it is ended");
             return self.process.end(
                 Stop::Now,

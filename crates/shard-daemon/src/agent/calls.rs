@@ -3,13 +3,14 @@
 //! Clients choose their ids freely, so two may have the same one. Towards the process each command
 //! has a number; its answer goes back to the client under the id that the client gave.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use crate::client::{Reply, refuse};
 use crate::runtime::Violation;
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use shard_types::ErrorCode;
+use tokio::time::Instant;
 
 /// More than any number of clients has under way; one process that answers nothing must not make
 /// the daemon grow.
@@ -20,6 +21,8 @@ const MAX_OPEN: usize = 4096;
 pub(super) struct Calls {
     last: u64,
     open: HashMap<u64, Reply>,
+    /// Those that must be answered in time, in the order in which they are.
+    due: VecDeque<(u64, Instant)>,
 }
 
 /// Fields that a client must not set, or that mean something else behind the daemon.
@@ -70,6 +73,18 @@ impl Calls {
         Some(line)
     }
 
+    /// The same for a command that the process must answer by then.
+    pub(super) fn ask(&mut self, line: &str, deadline: Instant, reply: Reply) -> Option<String> {
+        let line = self.forward(line, None, reply)?;
+        self.due.push_back((self.last, deadline));
+        Some(line)
+    }
+
+    /// When the process must have answered something.
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
+        self.due.front().map(|(_, deadline)| *deadline)
+    }
+
     /// Whether the process has answered everything.
     pub(super) fn is_empty(&self) -> bool {
         self.open.is_empty()
@@ -89,6 +104,7 @@ impl Calls {
             error: Option<&'a RawValue>,
         }
         let reply = self.open.remove(&number);
+        self.due.retain(|(open, _)| *open != number);
         let reply = reply.ok_or(Violation("an answer to nothing that was asked"))?;
         let Ok(Answer {
             success,
@@ -108,6 +124,7 @@ impl Calls {
 
     /// The process is gone, and answers nothing any more.
     pub(super) fn fail_all(&mut self) {
+        self.due.clear();
         for (_, reply) in self.open.drain() {
             let message = "the agent's process ended before it answered; try again";
             reply.send(Err(refuse(ErrorCode::InternalError, message)));

@@ -5,6 +5,7 @@
 //! | `mod` | the record that others read: [`Agent`] |
 //! | `broker` | the actor: clients on one side, the process on the other (its lines, its questions, its end) |
 //! | `attachments` | who is attached, in which role |
+//! | `grants` | standing permissions, asked of the process or, while there is none, of the file |
 //! | `asks` | questions that are open, and when the headless policy applies |
 //! | `calls` | commands that the process has yet to answer |
 //! | `process` | where the process stands: starting, running, ending |
@@ -13,6 +14,7 @@ mod asks;
 mod attachments;
 mod broker;
 mod calls;
+mod grants;
 mod process;
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -24,6 +26,8 @@ use tokio::sync::{mpsc, oneshot};
 use crate::client::{ClientId, Clients, Reply, refuse};
 use crate::manifest::Manifest;
 use crate::settings::Settings;
+
+pub(crate) use grants::GrantsWish;
 
 /// Wishes that wait for one agent.
 const INBOX: usize = 256;
@@ -53,6 +57,8 @@ pub(crate) enum Wish {
         line: String,
         reply: Reply,
     },
+    /// `grants.list` or `grants.revoke`, as it came.
+    Grants(GrantsWish),
     Terminate {
         reply: Reply,
     },
@@ -89,6 +95,7 @@ impl Wish {
             Self::Attach { reply, .. }
             | Self::Detach { reply }
             | Self::Command { reply, .. }
+            | Self::Grants(GrantsWish { reply, .. })
             | Self::Terminate { reply }
             | Self::Kill { reply, .. } => reply.send(Err(error)),
             Self::Start { started } => _ = started.send(Err(error)),

@@ -17,7 +17,7 @@ use shard_types::{AgentId, ErrorCode};
 use tokio::sync::Semaphore;
 
 use super::{Client, Reply, Who, refuse};
-use crate::agent::{AskedFor, Wish};
+use crate::agent::{AskedFor, GrantsWish, Wish};
 use crate::daemon::Daemon;
 use crate::orchestrator;
 
@@ -187,6 +187,14 @@ impl Connection {
             DaemonCommand::AgentKill(wish) => {
                 let force = wish.force.unwrap_or(false);
                 Some((wish.agent_id, Wish::Kill { force, reply }))
+            }
+            DaemonCommand::GrantsList(wish) => {
+                let revoke = None;
+                Some((wish.agent_id, Wish::Grants(GrantsWish { revoke, reply })))
+            }
+            DaemonCommand::GrantsRevoke(wish) => {
+                let revoke = Some(wish.grant_id);
+                Some((wish.agent_id, Wish::Grants(GrantsWish { revoke, reply })))
             }
             DaemonCommand::SessionActivate(wish) => {
                 let (role, asked) = (wish.role.unwrap_or_default(), AskedFor::Session);

@@ -56,4 +56,6 @@ pub(crate) const PRIVATE: &[Row] = &[
         r#"{"agent_id":"agent-1","socket_path":"/run/shard.sock"}"#,
     ),
     (r#"{"type":"sync"}"#, "{}"),
+    (r#"{"type":"grants.list"}"#, "{}"),
+    (r#"{"type":"grants.revoke","grant_id":"grant-1"}"#, "{}"),
 ];

@@ -87,7 +87,7 @@ pub(crate) const ROWS: &[(&str, Read, &str, &str)] = &[
     ("grants.list", reads::<p::Grants>, r#"{"grants":[]}"#,
         r#"{"grants":[{"grant_id":"grant-1","tool":"bash","summary":"cargo test","created_at":1,
             "used":0},{"grant_id":"grant-2","tool":"bash","summary":"ls","created_at":1,
-            "source":"web","used":4,"last_used_at":2}]}"#),
+            "source":"web","used":4,"last_used_at":2,"kind":"bash_signature"}]}"#),
     ("fs.complete", reads::<p::PathCompletions>, r#"{"paths":[]}"#,
         r#"{"paths":[{"path":"src","kind":"dir"},{"path":"a.rs","kind":"file"}]}"#),
     ("usage.query", reads::<p::UsageRows>, r#"{"rows":[]}"#,

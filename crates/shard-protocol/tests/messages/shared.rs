@@ -176,6 +176,7 @@ pub(crate) const WORDS: &[(&str, &str)] = &[
     ("DeltaKind", "text tool_call thinking"),
     ("TurnEndReason", "done aborted error limit"),
     ("AllowedByKind", "rule grant mode default"),
+    ("GrantKind", "exact bash_signature not_understood"),
     ("UiKind", "select confirm input editor notify"),
     ("NotifyType", "info warning error"),
     ("Effective", "next_provider_call"),

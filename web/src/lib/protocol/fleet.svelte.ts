@@ -1,7 +1,7 @@
 /** All agents of the daemon: listed once a connection, then kept up by events. */
 import type { Connection, Incoming } from './connection.svelte';
 import { messageOf } from './commands';
-import type { AgentInfo, Phase } from './types';
+import type { AgentInfo, GrantInfo, Phase } from './types';
 
 export interface Activity {
   phase: Phase;
@@ -120,6 +120,20 @@ export class Fleet {
 
   async kill(id: string): Promise<void> {
     await this.#connection.request<'agent.kill'>({ type: 'agent.kill', agent_id: id });
+  }
+
+  /** What an agent may do unasked for good. */
+  async grants(id: string): Promise<GrantInfo[]> {
+    const data = await this.#connection.request<'grants.list'>({ type: 'grants.list', agent_id: id });
+    return data.grants;
+  }
+
+  async revoke(id: string, grantId: string): Promise<void> {
+    await this.#connection.request<'grants.revoke'>({
+      type: 'grants.revoke',
+      agent_id: id,
+      grant_id: grantId
+    });
   }
 
   #refreshSoon(): void {

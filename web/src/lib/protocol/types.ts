@@ -879,6 +879,8 @@ export interface GrantInfo {
   created_at: number;
   /** Which grant. */
   grant_id: GrantId;
+  /** What sort it is. */
+  kind?: GrantKind;
   /** Milliseconds since the epoch. */
   last_used_at?: number;
   /** The client that gave it. */
@@ -890,6 +892,9 @@ export interface GrantInfo {
   /** How many calls it has let through. */
   used: number;
 }
+
+/** How a grant decides what it covers. */
+export type GrantKind = "exact" | "bash_signature" | "not_understood";
 
 /** Of `grants.list`. */
 export interface Grants {

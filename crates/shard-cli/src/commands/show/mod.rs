@@ -16,4 +16,4 @@ pub(super) use questions::{PICK, Question, Questions};
 pub(super) use screen::Screen;
 pub(super) use table::{age, table};
 pub(super) use terminal::Terminal;
-pub(super) use text::{home_as_tilde, word};
+pub(super) use text::{home_as_tilde, shortened, word};

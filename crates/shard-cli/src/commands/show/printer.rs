@@ -6,7 +6,7 @@ use shard_core::gate::visible;
 use shard_transports::Outbox;
 use shard_types::event::{AgentEvent, DeltaKind};
 
-use super::text::{failure, harmless, picture, summary};
+use super::text::{allowance, failure, harmless, picture, summary};
 
 /// How stdout is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,7 +103,9 @@ impl Printer {
             }
             AgentEvent::MessageComplete(_) => self.end_line(),
             AgentEvent::ToolCall(call) => {
-                self.note(&format!("· {}", summary(&call.name, &call.args)))
+                let by = call.allowed_by.as_ref().and_then(allowance);
+                let by = by.map_or_else(String::new, |by| format!("  ({by})"));
+                self.note(&format!("· {}{by}", summary(&call.name, &call.args)));
             }
             AgentEvent::ToolResult(result) => {
                 if let Some(line) = failure(result) {

@@ -122,6 +122,9 @@ fn permission_text(request: &PermissionRequest) -> String {
             .clone()
             .unwrap_or_else(|| (number + 1).to_string());
         text.push_str(&format!("  [{key}] {}\n", choice.label));
+        if let Some(description) = &choice.description {
+            text.push_str(&format!("      {description}\n"));
+        }
     }
     text.push_str("Your answer: ");
     text

@@ -6,7 +6,9 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use shard_core::gate::visible;
 use shard_types::ToolResultContent;
-use shard_types::event::ToolResult;
+use shard_types::event::{AllowedBy, AllowedByKind, ToolResult};
+
+use crate::client::lookup;
 
 /// How much of a call's arguments is shown, in characters.
 const SUMMARY: usize = 120;
@@ -21,8 +23,25 @@ pub(super) fn summary(name: &str, args: &Map<String, Value>) -> String {
     format!("{} {}", visible(name), shortened(&line, SUMMARY))
 }
 
+/// What let a call run unasked, where that is worth a word: reading at home is not.
+pub(super) fn allowance(by: &AllowedBy) -> Option<String> {
+    let source = visible(by.source.as_deref().unwrap_or_default());
+    match by.kind {
+        AllowedByKind::Grant => {
+            let id = by.id.as_deref().unwrap_or_default();
+            Some(format!(
+                "allowed by grant {}",
+                lookup::own_part_of_grant(id)
+            ))
+        }
+        AllowedByKind::Rule => Some(format!("allowed by a rule in {source}")),
+        AllowedByKind::Mode => Some(format!("allowed by the mode {source}")),
+        AllowedByKind::Default => None,
+    }
+}
+
 /// The beginning of a text, if it is longer than `most` characters.
-pub(super) fn shortened(text: &str, most: usize) -> String {
+pub(in crate::commands) fn shortened(text: &str, most: usize) -> String {
     let mut shown: String = text.chars().take(most).collect();
     if shown.len() < text.len() {
         shown.push('…');
@@ -105,6 +124,34 @@ mod tests {
     fn writing_stays_as_it_is() {
         let words = "let x = 1;\n\tgrün\u{a0}漢字\u{3000}می\u{200c}خواهم שלום 👩\u{200d}💻 ❤\u{fe0f} ⠁\u{2800}";
         assert_eq!(harmless(words), words);
+    }
+
+    #[test]
+    fn what_allowed_a_call_is_named() {
+        let said = |kind, id: Option<&str>, source: Option<&str>| {
+            allowance(&AllowedBy {
+                kind,
+                id: id.map(str::to_owned),
+                source: source.map(str::to_owned),
+            })
+        };
+        for (said, want) in [
+            (
+                said(AllowedByKind::Grant, Some("grant-0190aa"), None),
+                Some("allowed by grant 0190aa"),
+            ),
+            (
+                said(AllowedByKind::Rule, None, Some("rules/a\u{1b}.json")),
+                Some("allowed by a rule in rules/a␛.json"),
+            ),
+            (
+                said(AllowedByKind::Mode, None, Some("build")),
+                Some("allowed by the mode build"),
+            ),
+            (said(AllowedByKind::Default, None, None), None),
+        ] {
+            assert_eq!(said.as_deref(), want);
+        }
     }
 
     #[test]

@@ -26,6 +26,7 @@ impl Walk<'_> {
         if !MAY_BREAK.contains(&node.kind()) && self.breaks(node) {
             self.found.unparsable = true;
         }
+        self.found.structured |= !is_simple(node);
         match node.kind() {
             "command" => return self.command(node, depth),
             "declaration_command" | "unset_command" => {
@@ -267,6 +268,35 @@ impl Walk<'_> {
         }
     }
 }
+
+/// Whether a node is part of plain commands in lists and pipelines, none in the background.
+fn is_simple(node: Node<'_>) -> bool {
+    let joins = |child: Node<'_>| child.is_named() || JOINTS.contains(&child.kind());
+    match node.kind() {
+        "file_redirect" => true,
+        kind => SIMPLE.contains(&kind) && children(node).all(joins),
+    }
+}
+
+/// Kinds of which plain commands are made.
+const SIMPLE: [&str; 13] = [
+    "program",
+    "list",
+    "pipeline",
+    "redirected_statement",
+    "command",
+    "command_name",
+    "word",
+    "number",
+    "raw_string",
+    "string",
+    "string_content",
+    "concatenation",
+    "file_descriptor",
+];
+
+/// What stands between plain commands, and around their words.
+const JOINTS: [&str; 7] = ["&&", "||", "|", "|&", ";", "\n", "\""];
 
 /// Kinds that run nothing themselves, whatever their parts do.
 const PLAIN: [&str; 48] = [

@@ -156,7 +156,7 @@ fn asks_only(words: &[Word]) -> bool {
 }
 
 /// Whether a program of this name runs what its words say.
-fn runs_others(name: &str) -> bool {
+pub(crate) fn runs_others(name: &str) -> bool {
     SHELLS.contains(&name)
         || VAGUE.contains(&name)
         || matches!(name, "env" | "xargs" | "find" | "su")

@@ -10,8 +10,9 @@ use shard_process::{Domain, Landlock};
 
 use super::environment::{Environment, lookup};
 use super::git_folders::{self, GitFolders};
-use super::writable::{Closed, Opened, opened, without_links};
+use super::writable::{Opened, opened, without_links};
 use super::{blocked, caches};
+use crate::own_folders::OwnFolders;
 
 /// Devices that commands write to.
 const DEVICES: [&str; 7] = [
@@ -45,7 +46,8 @@ pub struct Sandbox {
 pub(super) struct Confinement {
     sandbox: Sandbox,
     kernel: Landlock,
-    closed: Closed,
+    /// What stays closed.
+    own: OwnFolders,
     /// What was found for the first command, and kept as long as it is the same. The lock is held
     /// while places are looked at, never while a command runs.
     prepared: Mutex<Option<Prepared>>,
@@ -73,7 +75,7 @@ pub(super) struct Start {
 impl Confinement {
     pub(super) fn new(sandbox: Sandbox) -> Self {
         Self {
-            closed: Closed::new(&sandbox.config_dir, &sandbox.state_home),
+            own: OwnFolders::new(&sandbox.config_dir, &sandbox.state_home),
             kernel: Landlock::here(),
             prepared: Mutex::default(),
             sandbox,
@@ -111,7 +113,7 @@ impl Confinement {
             return Err("not run: no confinement could be prepared".to_owned());
         };
         if restricts_files {
-            prepared.refresh(&self.closed).map_err(refused)?;
+            prepared.refresh(&self.own).map_err(refused)?;
         }
         Ok(Start {
             domain: prepared.domain.clone(),
@@ -187,8 +189,8 @@ impl Prepared {
     }
 
     /// Makes the domain, unless everything is as it was when that was done last.
-    fn refresh(&mut self, closed: &Closed) -> std::io::Result<()> {
-        let now = opened(&self.places, closed);
+    fn refresh(&mut self, own: &OwnFolders) -> std::io::Result<()> {
+        let now = opened(&self.places, own, &self.cwd);
         if self.domain.is_none() || now != self.opened {
             let paths = now.iter().map(|opened| &*opened.path);
             self.domain = Domain::writing_only(paths)?.map(Arc::new);

@@ -7,50 +7,21 @@ use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-/// Shard's own folders, links resolved.
-#[derive(Debug, Default)]
-pub(super) struct Closed {
-    folders: Vec<PathBuf>,
-    /// Where managed worktrees are: the one part of the state that agents work in.
-    worktrees: PathBuf,
-}
+use crate::own_folders::OwnFolders;
 
-impl Closed {
-    pub(super) fn new(config_dir: &Path, state_home: &Path) -> Self {
-        let real = |path: &Path| {
-            crate::paths::resolve(Path::new("/"), &path.to_string_lossy())
-                .unwrap_or_else(|_| path.to_owned())
-        };
-        let state_home = real(state_home);
-        Self {
-            worktrees: state_home.join("worktrees"),
-            folders: vec![real(config_dir), state_home],
-        }
+/// Adds what may be opened of a place to `opened`, for an agent that works in `cwd`.
+fn open(place: &Path, own: &OwnFolders, cwd: &Path, opened: &mut Vec<Opened>) {
+    if own.hold(place, cwd) {
+        return;
     }
-
-    fn holds(&self, place: &Path) -> bool {
-        let at_work = place.starts_with(&self.worktrees) && place != self.worktrees;
-        !at_work && self.folders.iter().any(|folder| place.starts_with(folder))
+    if !own.lie_below(place) {
+        opened.extend(Opened::look(place));
+        return;
     }
-
-    fn is_below(&self, place: &Path) -> bool {
-        self.folders.iter().any(|folder| folder.starts_with(place))
-    }
-
-    /// Adds what may be opened of a place to `opened`.
-    fn open(&self, place: &Path, opened: &mut Vec<Opened>) {
-        if self.holds(place) {
-            return;
-        }
-        if !self.is_below(place) {
-            opened.extend(Opened::look(place));
-            return;
-        }
-        for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
-            // A link leads elsewhere, and would open that.
-            if entry.file_type().is_ok_and(|kind| !kind.is_symlink()) {
-                self.open(&entry.path(), opened);
-            }
+    for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
+        // A link leads elsewhere, and would open that.
+        if entry.file_type().is_ok_and(|kind| !kind.is_symlink()) {
+            open(&entry.path(), own, cwd, opened);
         }
     }
 }
@@ -127,14 +98,15 @@ impl Opened {
     }
 }
 
-/// What can be opened of these places now.
+/// What can be opened of these places now, for an agent that works in `cwd`.
 pub(super) fn opened<'a>(
     places: impl IntoIterator<Item = &'a PathBuf>,
-    closed: &Closed,
+    own: &OwnFolders,
+    cwd: &Path,
 ) -> Vec<Opened> {
     let mut opened = Vec::new();
     for place in places {
-        closed.open(place, &mut opened);
+        open(place, own, cwd, &mut opened);
     }
     opened
 }
@@ -143,9 +115,9 @@ pub(super) fn opened<'a>(
 mod tests {
     use super::*;
 
-    fn paths(places: &[&Path], closed: &Closed) -> Vec<PathBuf> {
+    fn paths(places: &[&Path], own: &OwnFolders, cwd: &Path) -> Vec<PathBuf> {
         let places: Vec<PathBuf> = places.iter().map(|place| place.to_path_buf()).collect();
-        let mut paths: Vec<_> = opened(&places, closed)
+        let mut paths: Vec<_> = opened(&places, own, cwd)
             .into_iter()
             .map(|opened| opened.path)
             .collect();
@@ -199,19 +171,22 @@ mod tests {
         }
         std::fs::write(root.join("file"), "").unwrap();
         std::os::unix::fs::symlink("/etc", root.join("link")).unwrap();
-        let closed = Closed::new(&root.join(".config/shard"), &root.join(".shard"));
+        let own = OwnFolders::new(&root.join(".config/shard"), &root.join(".shard"));
         let at = |path: &str| root.join(path);
+        let opened = |place: &Path, cwd: &str| paths(&[place], &own, &at(cwd));
         assert_eq!(
-            paths(&[&root], &closed),
+            opened(&root, "work"),
             [".config/other", "file", "work"].map(at)
         );
-        assert_eq!(paths(&[&at("work"), &at("gone")], &closed), [at("work")]);
         assert_eq!(
-            paths(&[&at(".shard/worktrees/a")], &closed),
-            [at(".shard/worktrees/a")]
+            paths(&[&at("work"), &at("gone")], &own, &at("work")),
+            [at("work")]
         );
-        for own in [".shard", ".shard/worktrees", ".config/shard"] {
-            assert!(paths(&[&at(own)], &closed).is_empty(), "{own}");
+        let tree = ".shard/worktrees/a";
+        assert_eq!(opened(&at(tree), tree), [at(tree)]);
+        assert!(opened(&at(tree), "work").is_empty(), "of another agent");
+        for closed in [".shard", ".shard/worktrees", ".config/shard"] {
+            assert!(opened(&at(closed), closed).is_empty(), "{closed}");
         }
     }
 }

@@ -21,10 +21,13 @@ const request: PermissionRequest & { type: 'permission_request' } = {
 
 let shown: ReturnType<typeof mount> | undefined;
 
-function show(sending = false) {
+function show(sending = false, more: Partial<PermissionRequest> = {}) {
   const answerPermission = vi.fn(() => Promise.resolve());
   const conversation = { answerPermission } as unknown as Conversation;
-  shown = mount(AskCard, { target: document.body, props: { open: { request, sending }, conversation } });
+  shown = mount(AskCard, {
+    target: document.body,
+    props: { open: { request: { ...request, ...more }, sending }, conversation }
+  });
   flushSync();
   const by = (id: string) => document.querySelector<HTMLElement>(`[data-testid="${id}"]`)!;
   const press = (target: HTMLElement, key: string, more: KeyboardEventInit = {}) =>
@@ -62,6 +65,23 @@ it('a denial takes its reason along, an approval does not', () => {
   expect(answerPermission).toHaveBeenLastCalledWith('req-1', { choice_id: 'no' }, 'use cargo nextest');
   by('ask-choice-once').click();
   expect(answerPermission).toHaveBeenLastCalledWith('req-1', { choice_id: 'once' }, undefined);
+});
+
+it('what the server offers besides is shown with what it means, and picked by its key', () => {
+  const form = {
+    id: 'form',
+    label: 'Always allow `cargo test`, flags in any order',
+    description: 'Remembers the form of this command.',
+    accelerator: 's',
+    intent: 'persist' as const
+  };
+  const { answerPermission, by, press } = show(false, { choices: [...request.choices!, form] });
+  const button = by('ask-choice-form');
+  expect(button.textContent).toContain(form.label);
+  const described = document.getElementById(button.getAttribute('aria-describedby')!);
+  expect(described?.textContent).toContain(form.description);
+  press(by('ask-card'), 's');
+  expect(answerPermission).toHaveBeenCalledExactlyOnceWith('req-1', { choice_id: 'form' }, undefined);
 });
 
 it('nothing can be answered twice', () => {
