@@ -3,10 +3,11 @@
 //! One pass over the lines: a set of patterns says which of them mean something, and a few lines
 //! of memory join what belongs together (a message and its place, a test and why it failed).
 
-use std::sync::LazyLock;
+mod patterns;
 
-use regex::{Captures, Regex, RegexSet};
+use regex::Captures;
 
+use self::patterns::{Kind, recognize};
 use super::excerpt::{ends, line};
 
 /// Bytes of an output that are read at each end.
@@ -54,56 +55,6 @@ pub(super) fn findings(command: &str, output: &str) -> Vec<Finding> {
     reader.finish()
 }
 
-macro_rules! patterns {
-    ($($name:ident = $pattern:expr;)*) => {
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        enum Kind { $($name),* }
-        const KINDS: &[Kind] = &[$(Kind::$name),*];
-        const PATTERNS: &[&str] = &[$($pattern),*];
-    };
-}
-
-// The first that matches a line says what it is.
-patterns! {
-    RustMessage = r"^(error|warning)(?:\[(E\d{4})\])?: (.+)$";
-    Arrow = r"^\s*--> (.+?):(\d+):(\d+)$";
-    RustLabel = r"^\s*\|\s.*\^+ (\S.*)$";
-    RustSides = r"^\s+(left|right): (.+)$";
-    RustTest = r"^test (\S+)(?: - .*)? \.\.\. FAILED$";
-    Nextest = r"^\s+(?:FAIL|TIMEOUT) \[[^\]]*\] (?:\([^)]*\) )?(\S+) (\S+)$";
-    Panic = r"^thread '(.+?)'.* panicked at (?:'(.*)', )?(\S+?):(\d+):(\d+):?$";
-    TestResult = r"^test result: FAILED\. (\d+ passed; \d+ failed)";
-    Tsc = r"^(\S.*?)\((\d+),\d+\): error (TS\d+: .+)$";
-    TscPretty = r"^(\S.*?):(\d+):\d+ - error (TS\d+: .+)$";
-    GoFail = r"^\s*--- FAIL: (\S+)";
-    GoTestLine = r"^\s+(\w+_test\.go):(\d+): (.+)$";
-    Go = r"^(?:vet: )?(\S+\.go):(\d+)(?::\d+)?: (.+)$";
-    Compiler = r"^(\S.*?):(\d+):(?:\d+:)? (?:fatal )?error: (.+)$";
-    Linker = r"^(?:.*: )?(undefined reference to .+|cannot find -l\S+.*|undefined symbol: .+)$";
-    Ruff = r"^(\S+\.pyi?):(\d+):\d+: ([A-Z]{1,4}\d{2,4} .+|[a-z-]+: .+)$";
-    RuffFull = r"^([A-Z]{1,4}\d{2,4}(?: \[\*\])? .+|invalid-syntax: .+)$";
-    Pytest = r"^(FAILED|ERROR) (\S+\.py)(?:::(.+?))?(?: - (.+))?$";
-    PytestResult = r"^=* ?(\d+ (?:failed|errors?)\b.*?) in [\d.]+s\b.*$";
-    Unittest = r"^(?:FAIL|ERROR): (\w+) \(([\w.]+)\)$";
-    PythonFile = r#"^\s+File "(.+?)", line (\d+)"#;
-    PythonError = r"^((?:\w+\.)*\w*(?:Error|Exception|Exit|Interrupt)(?:: .+)?)$";
-    ScriptFail = r"^\s*FAIL\s+(?:\|.*?\| )?(\S+\.\w+)(?: [>›] (.+)| \[.*\]| \(.*\))?$";
-    JestTest = r"^\s+● (.+)$";
-    ScriptPlace = r"^\s+(?:❯|at) (?:.* \()?(?:file://)?([^\s()]+?):(\d+):\d+\)?$";
-    ScriptError = r"^\s*(?:Uncaught )?((?:\w+)?Error(?: \[\w+\])?: .+)$";
-    ScriptResult = r"^\s*Tests:?\s+(.*\d+ failed.*)$";
-    EslintRow = r"^\s+(\d+):\d+\s+(error|warning)\s+(.+?)(?:\s{2,}(\S+))?$";
-    ScriptFile = r"^(/?[^\s:]+\.(?:[cm]?[jt]sx?|vue|svelte))$";
-}
-
-#[expect(clippy::unwrap_used, reason = "constants that a test compiles")]
-static SET: LazyLock<RegexSet> = LazyLock::new(|| RegexSet::new(PATTERNS).unwrap());
-#[expect(clippy::unwrap_used, reason = "constants that a test compiles")]
-static EACH: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-    let each = PATTERNS.iter().map(|pattern| Regex::new(pattern).unwrap());
-    each.collect()
-});
-
 /// What rustc and cargo say about their own end.
 const RUST_ENDINGS: [&str; 8] = [
     "could not compile",
@@ -139,8 +90,7 @@ impl Reader<'_> {
             self.explained = Some(at);
             return;
         }
-        let kind = SET.matches(text).iter().next();
-        let captures = kind.and_then(|at| Some((KINDS[at], EACH[at].captures(text)?)));
+        let captures = recognize(text);
         if let Some((Kind::Arrow, place)) = &captures {
             if let Some((finding, _)) = &mut self.pending {
                 finding.path = Some(place[1].to_owned());

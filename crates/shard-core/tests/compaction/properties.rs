@@ -58,7 +58,8 @@ type Call = (u8, String, Option<(String, bool)>);
 enum Step {
     User(String, bool),
     Assistant(String),
-    /// Calls in one message. Results come in the order of the calls, or turned around.
+    /// Calls in one message. Results come in the order of the calls, or in the other one and only
+    /// after the next step.
     Calls(Vec<Call>, bool),
     Other,
 }
@@ -92,7 +93,9 @@ fn sessions() -> impl Strategy<Value = Vec<SessionEntry>> {
     prop::collection::vec(step(), 0..16).prop_map(|steps| {
         let mut entries = Vec::new();
         let mut calls = 0;
+        let mut late = Vec::new();
         for step in steps {
+            let due = std::mem::take(&mut late);
             match step {
                 Step::User(words, picture) => {
                     let image = ContentBlock::Image {
@@ -120,15 +123,17 @@ fn sessions() -> impl Strategy<Value = Vec<SessionEntry>> {
                         });
                         results.extend(answer.map(|(said, failed)| result(calls, &said, failed)));
                     }
-                    if turned {
-                        results.reverse();
-                    }
                     entries.push(message(Role::Assistant, content));
-                    entries.extend(results);
+                    match turned {
+                        true => late.extend(results.into_iter().rev()),
+                        false => entries.extend(results),
+                    }
                 }
                 Step::Other => entries.push(entry(EntryBody::Unknown)),
             }
+            entries.extend(due);
         }
+        entries.extend(late);
         entries
     })
 }

@@ -71,7 +71,7 @@ fn a_window_is_cut_at_a_message_between_steps() {
     check("u(xy)xya", 40, Some(1));
     check("u(xyz)xyz", 5, Some(1)); // all of one message's calls, however large
     check("u(x)(y)xya", 10, Some(5)); // a result that came late holds what is between
-    check("u(x)(y)xya", 30, Some(5));
+    check("u(x)(y)xya", 34, Some(5)); // although `(y)xya` would fit
     check("u(x)(y)xya", 40, Some(1));
     check("ua(x)", 5, Some(2)); // a call without a result
     check("(x)x", 0, None);
