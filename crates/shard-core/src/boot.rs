@@ -345,10 +345,8 @@ impl Boot {
     }
 
     fn compactor(&self) -> DefaultCompactor {
-        let settings = &self.config.compaction;
         DefaultCompactor {
-            reserve_ratio: settings.reserve_ratio,
-            enabled: settings.enabled,
+            reserve_ratio: self.config.compaction.reserve_ratio,
         }
     }
 

@@ -47,8 +47,6 @@ pub struct DefaultCompactor {
     /// The part of the window that is kept free, between 0 and 1: beyond that it is time to
     /// compact.
     pub reserve_ratio: f64,
-    /// Whether to compact without being asked.
-    pub enabled: bool,
 }
 
 impl Compactor for DefaultCompactor {
@@ -62,7 +60,7 @@ impl Compactor for DefaultCompactor {
     )]
     fn should_compact(&self, size: ContextSize) -> bool {
         let full = size.window as f64 * (1.0 - self.reserve_ratio.clamp(0.0, 1.0));
-        self.enabled && size.window > 0 && size.used as f64 > full
+        size.window > 0 && size.used as f64 > full
     }
 
     fn summarize(

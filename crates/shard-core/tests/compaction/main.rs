@@ -21,10 +21,7 @@ use shard_types::SessionEntry;
 /// The longest a summary may be.
 const LONGEST: usize = 24 * 1024;
 
-const COMPACTOR: DefaultCompactor = DefaultCompactor {
-    reserve_ratio: 0.2,
-    enabled: true,
-};
+const COMPACTOR: DefaultCompactor = DefaultCompactor { reserve_ratio: 0.2 };
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/compaction")
