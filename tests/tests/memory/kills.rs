@@ -17,7 +17,10 @@ const LATEST: u64 = 60_000;
 
 fn answer(request: &Request) -> Reply {
     let context = size(request);
-    let answered = request.messages().last().is_some_and(|last| last["role"] == "tool");
+    let answered = request
+        .messages()
+        .last()
+        .is_some_and(|last| last["role"] == "tool");
     let reply = if answered {
         reply![text("That is done. ".repeat(40)).chunks(60)]
     } else {
@@ -35,13 +38,18 @@ struct Dice(u64);
 
 impl Dice {
     fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % end
     }
 }
 
 fn seed() -> u64 {
-    let given = std::env::var("SHARD_TEST_SEED").ok().and_then(|seed| seed.parse().ok());
+    let given = std::env::var("SHARD_TEST_SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok());
     given.unwrap_or_else(|| {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         u64::from(now.unwrap().subsec_nanos())
@@ -94,8 +102,10 @@ async fn nothing_that_was_acknowledged_or_shown_is_lost_whenever_the_agent_is_ki
         let agent = AgentProcess::start(&home, args);
         agent.sync().await;
         agent
-            .send(json!({ "type": "prompt", "id": "p", "message": format!("Task {number}."),
-                          "streaming_behavior": "follow_up" }))
+            .send(
+                json!({ "type": "prompt", "id": "p", "message": format!("Task {number}."),
+                          "streaming_behavior": "follow_up" }),
+            )
             .await;
         let moment = Duration::from_micros(dice.below(LATEST));
         tokio::time::sleep(moment).await;
@@ -105,12 +115,19 @@ async fn nothing_that_was_acknowledged_or_shown_is_lost_whenever_the_agent_is_ki
     let last = AgentProcess::start(&home, &["--continue"]);
     last.sync().await;
     assert_eq!(last.turn("And now?").await.reason(), "done");
-    assert!(last.messages_since(Mark::START).iter().all(|m| m["type"] != "error"));
+    assert!(
+        last.messages_since(Mark::START)
+            .iter()
+            .all(|m| m["type"] != "error")
+    );
     assert!(last.quit().await.success());
     let kept = kept(&home);
     let lost: Vec<_> = promised.iter().filter(|id| !kept.contains(*id)).collect();
     assert_eq!(lost, [""; 0], "seed {seed}");
     let rows = std::fs::read_to_string(home.session_file()).unwrap();
-    let compactions = rows.lines().filter(|row| row.contains(r#""type":"compaction""#)).count();
+    let compactions = rows
+        .lines()
+        .filter(|row| row.contains(r#""type":"compaction""#))
+        .count();
     assert!(compactions >= 3, "{compactions} with seed {seed}");
 }

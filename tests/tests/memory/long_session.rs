@@ -1,9 +1,7 @@
 //! Three hundred turns in a small window, and what is still known of the third of them.
 
 use serde_json::{Value, json};
-use shard_testkit::{
-    AgentProcess, Home, Reply, Request, ScriptedModel, reply, text, tool, usage,
-};
+use shard_testkit::{AgentProcess, Home, Reply, Request, ScriptedModel, reply, text, tool, usage};
 
 use crate::{size, word};
 
@@ -20,7 +18,10 @@ fn secret(turn: usize) -> String {
 }
 
 fn task(turn: usize) -> String {
-    format!("Task {turn}: the word of the day is {}. Note it down.", secret(turn))
+    format!(
+        "Task {turn}: the word of the day is {}. Note it down.",
+        secret(turn)
+    )
 }
 
 /// Answers at length; looks into a file in every seventh turn, and searches when asked about the
@@ -28,7 +29,10 @@ fn task(turn: usize) -> String {
 fn answer(request: &Request) -> Reply {
     let context = size(request);
     let said = request.user_texts().pop().unwrap_or_default();
-    let answered = request.messages().last().is_some_and(|last| last["role"] == "tool");
+    let answered = request
+        .messages()
+        .last()
+        .is_some_and(|last| last["role"] == "tool");
     let reply = match answered {
         true if said.starts_with("What") => {
             let (_, found) = request.tool_results().pop().unwrap();
@@ -41,7 +45,10 @@ fn answer(request: &Request) -> Reply {
         false if number(&said).is_some_and(|turn| turn % 7 == 0) => {
             reply![tool("read", json!({ "path": "long.txt" }))]
         }
-        _ => reply![text(format!("Noted. {}", "It will be remembered for later. ".repeat(20)))],
+        _ => reply![text(format!(
+            "Noted. {}",
+            "It will be remembered for later. ".repeat(20)
+        ))],
     };
     reply.then(usage(context, 100, 0))
 }
@@ -95,7 +102,10 @@ async fn what_was_said_three_hundred_turns_ago_is_found_and_a_fork_goes_its_own_
     let largest = requests.iter().map(size).max().unwrap();
     assert!(largest <= WINDOW, "{largest}");
     let last = requests.last().unwrap().system();
-    assert!(last.contains(&task(0)), "the goal of the first turn is still told: {last}");
+    assert!(
+        last.contains(&task(0)),
+        "the goal of the first turn is still told: {last}"
+    );
     assert!(!last.contains(&secret(3)), "the third turn is not: {last}");
     assert!(agent.quit().await.success());
     let source = home.session_file();
@@ -105,29 +115,52 @@ async fn what_was_said_three_hundred_turns_ago_is_found_and_a_fork_goes_its_own_
     let told = again.turn("What about Task 3?").await.text();
     assert!(told.contains(&secret(3)), "{told}");
     let first = told.lines().next().unwrap();
-    assert!(first.starts_with('['), "a hit begins with its index: {told}");
+    assert!(
+        first.starts_with('['),
+        "a hit begins with its index: {told}"
+    );
 
     let forked = json!({ "op": "fork", "args": { "from_entry_id": fork_at } });
     let before = std::fs::read(&source).unwrap();
     assert!(before.starts_with(&bytes));
     let forked = again.ok("session_op", forked).await;
-    assert_eq!(std::fs::read(&source).unwrap(), before, "the source is as it was");
+    assert_eq!(
+        std::fs::read(&source).unwrap(),
+        before,
+        "the source is as it was"
+    );
     let listed = again.ok("session_op", json!({ "op": "list" })).await;
     let sessions = listed["sessions"].as_array().unwrap();
     assert_eq!(sessions.len(), 2, "{listed}");
-    let fork = sessions.iter().find(|s| s["session_id"] == forked["session_id"]).unwrap();
+    let fork = sessions
+        .iter()
+        .find(|s| s["session_id"] == forked["session_id"])
+        .unwrap();
     assert_eq!(fork["forked_from"]["entry_id"], json!(fork_at), "{listed}");
     assert!(again.quit().await.success());
 
     let session = word(&forked["session_id"]).to_owned();
     let fork = AgentProcess::start(&home, &["--session", &session]);
     let window = texts(&fork.sync().await);
-    assert!(window.iter().any(|text| *text == task(FORKED)), "{window:?}");
-    assert!(!window.iter().any(|text| *text == task(FORKED + 1)), "{window:?}");
+    assert!(
+        window.iter().any(|text| *text == task(FORKED)),
+        "{window:?}"
+    );
+    assert!(
+        !window.iter().any(|text| *text == task(FORKED + 1)),
+        "{window:?}"
+    );
     assert_eq!(fork.turn(&task(1000)).await.reason(), "done");
     let request = model.requests().pop().unwrap();
     let said = request.user_texts().concat() + &request.system();
-    assert!(said.contains(&task(1000)) && said.contains(&task(FORKED)), "{said}");
+    assert!(
+        said.contains(&task(1000)) && said.contains(&task(FORKED)),
+        "{said}"
+    );
     assert!(!said.contains(&secret(FORKED + 1)), "{said}");
-    assert_eq!(std::fs::read(&source).unwrap(), before, "the fork writes to its own file");
+    assert_eq!(
+        std::fs::read(&source).unwrap(),
+        before,
+        "the fork writes to its own file"
+    );
 }
