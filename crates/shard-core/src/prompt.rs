@@ -30,6 +30,6 @@ pub(crate) fn system(settings: &Settings, mode: &dyn Mode, kept: &Artifacts) -> 
     if let Some(section) = mode.prompt_section(kept) {
         _ = write!(text, "\n{section}\n");
     }
-    text.push_str(&settings.context);
+    settings.knowledge.write_prompt(&mut text);
     text
 }

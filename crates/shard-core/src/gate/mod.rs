@@ -1,6 +1,6 @@
 //! The permission gate: decides whether a tool call may run.
 //!
-//! Owns the rules and the grants of one agent. Executes nothing and asks nobody: callers get a
+//! Owns the rules and the grants of one agent; the rules can be replaced, between two turns. Executes nothing and asks nobody: callers get a
 //! [`Decision`] and act on it. [`shell`] reads command lines, [`rules`] matches them, [`grants`]
 //! remembers answers, [`protected`] names what no answer covers for good.
 //!
@@ -23,15 +23,15 @@ mod visible;
 mod tests;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
+use shard_config::resources::RuleLayer;
 use shard_contracts::{
     Access, Ask, CallFacts, Decision, GateError, Grant, PathFact, PermissionGate, Vote,
 };
 use shard_types::event::{AllowedBy, AllowedByKind};
 
 pub use ask::{ALLOW_EXACT, ALLOW_ONCE, DENY};
-pub use rules::RuleLayer;
 pub use visible::{visible, visible_text};
 
 use ask::Question;
@@ -52,15 +52,18 @@ pub struct GateSettings {
     pub state_home: PathBuf,
     /// The home folder, as shells know it.
     pub home: Option<PathBuf>,
-    /// Folders outside the workspace that may be read unasked: skills, the agent's own output.
+    /// Folders outside the workspace that may be read unasked: the agent's own output.
     pub readable: Vec<PathBuf>,
 }
 
 /// The gate of one agent.
 pub struct Gate {
-    rules: RuleSet,
+    /// The lock is held for the taking or putting of a pointer: a call is judged by what stood
+    /// when its judging began.
+    written: RwLock<Arc<Written>>,
     protected: Protected,
-    readable: Vec<PathBuf>,
+    /// The agent's own output, readable whatever else is.
+    output: Vec<PathBuf>,
     home: Option<PathBuf>,
     /// Judging takes `&self`, and a grant that is used is counted. The lock is held for a look at
     /// the list, or for the writing of one small file when a person answers; never across an
@@ -68,25 +71,47 @@ pub struct Gate {
     ledger: Mutex<Ledger>,
 }
 
+/// What people wrote, as one: it is replaced as a whole.
+#[derive(Debug, Default)]
+struct Written {
+    rules: RuleSet,
+    readable: Vec<PathBuf>,
+}
+
 impl Gate {
     /// Makes a gate. What was wrong with rules or grants is returned in words; the gate is the
     /// stricter for it.
     #[must_use]
     pub fn new(settings: GateSettings) -> (Self, Vec<String>) {
-        let (rules, mut diagnostics) = RuleSet::new(settings.layers);
-        let (ledger, problems) = Ledger::load(settings.grants_path);
-        diagnostics.extend(problems);
-        let real = |path: PathBuf| {
-            crate::paths::resolve(Path::new("/"), &path.to_string_lossy()).unwrap_or(path)
-        };
+        let (ledger, mut diagnostics) = Ledger::load(settings.grants_path);
         let gate = Self {
-            rules,
+            written: RwLock::default(),
             protected: Protected::new(&settings.config_dir, &settings.state_home),
-            readable: settings.readable.into_iter().map(real).collect(),
+            output: settings.readable.into_iter().map(real).collect(),
             home: settings.home.map(real),
             ledger: Mutex::new(ledger),
         };
+        diagnostics.extend(gate.replace(settings.layers, Vec::new()));
         (gate, diagnostics)
+    }
+
+    /// Puts these rules in the place of those until now, and these folders in the place of the
+    /// skills that could be read unasked. What was wrong with the rules is returned in words.
+    ///
+    /// A folder that holds Shard's own is not opened: keys and conversations are in there.
+    pub fn replace(&self, layers: Vec<RuleLayer>, skills: Vec<PathBuf>) -> Vec<String> {
+        let (rules, diagnostics) = RuleSet::new(layers);
+        let skills = skills.into_iter().map(real);
+        let skills = skills.filter(|folder| !self.protected.lies_below(folder));
+        let readable = self.output.iter().cloned().chain(skills).collect();
+        let mut written = self.written.write().unwrap_or_else(PoisonError::into_inner);
+        *written = Arc::new(Written { rules, readable });
+        diagnostics
+    }
+
+    fn written(&self) -> Arc<Written> {
+        let written = self.written.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&written)
     }
 
     fn ledger(&self) -> MutexGuard<'_, Ledger> {
@@ -97,6 +122,7 @@ impl Gate {
     /// What allows a call that no deny, mode or protected path stops, or why it is asked.
     fn permission(
         &self,
+        written: &Written,
         call: &Call<'_>,
         vote: &Vote,
         doubt: Option<&String>,
@@ -108,7 +134,7 @@ impl Gate {
         if let Some(doubt) = doubt {
             return Err(Some(doubt.clone()));
         }
-        match self.rules.verdict(call, Asks::Count) {
+        match written.rules.verdict(call, Asks::Count) {
             Verdict::Allow { source } => {
                 return Ok(allowed(AllowedByKind::Rule, None, Some(source)));
             }
@@ -121,7 +147,7 @@ impl Gate {
             let mode = Some(facts.mode.name().to_owned());
             return Ok(allowed(AllowedByKind::Mode, None, mode));
         }
-        if self.reads_at_home(facts) {
+        if self.reads_at_home(written, facts) {
             return Ok(allowed(AllowedByKind::Default, None, None));
         }
         Err(self.meets_own_files(facts).then(|| {
@@ -131,9 +157,12 @@ impl Gate {
     }
 
     /// Reading that needs no permission.
-    fn reads_at_home(&self, facts: &CallFacts<'_>) -> bool {
+    fn reads_at_home(&self, written: &Written, facts: &CallFacts<'_>) -> bool {
         let open = |real: &Path| {
-            self.readable.iter().any(|folder| real.starts_with(folder))
+            written
+                .readable
+                .iter()
+                .any(|folder| real.starts_with(folder))
                 || (real.starts_with(facts.cwd) && !self.protected.is_own(real, facts.cwd))
         };
         facts.read_only
@@ -190,7 +219,7 @@ impl Gate {
         own || named.iter().any(|name| line.contains(name))
     }
 
-    fn question(&self, call: &Call<'_>, why: Option<String>, stop: Stop) -> Ask {
+    fn question(&self, written: &Written, call: &Call<'_>, why: Option<String>, stop: Stop) -> Ask {
         let always = matches!(stop, Stop::Protected | Stop::Mode);
         let covered = match stop {
             Stop::Protected | Stop::Mode => false,
@@ -198,7 +227,7 @@ impl Gate {
             Stop::None => {
                 self.ledger().has(call.facts)
                     || matches!(
-                        self.rules.verdict(call, Asks::PassOver),
+                        written.rules.verdict(call, Asks::PassOver),
                         Verdict::Allow { .. }
                     )
             }
@@ -210,6 +239,10 @@ impl Gate {
         };
         ask::ask(call, question)
     }
+}
+
+fn real(path: PathBuf) -> PathBuf {
+    crate::paths::resolve(Path::new("/"), &path.to_string_lossy()).unwrap_or(path)
 }
 
 /// What keeps permission from being found.
@@ -232,7 +265,8 @@ fn allowed(kind: AllowedByKind, id: Option<String>, source: Option<String>) -> A
 impl PermissionGate for Gate {
     fn check(&self, facts: &CallFacts<'_>) -> Decision {
         let call = Call::new(facts, self.home.as_deref());
-        let doubt = match self.rules.refusal(&call) {
+        let written = self.written();
+        let doubt = match written.rules.refusal(&call) {
             Refusal::Certain(reason) => return Decision::Deny { reason },
             Refusal::Perhaps(doubt) => Some(doubt),
             Refusal::None => None,
@@ -243,16 +277,21 @@ impl PermissionGate for Gate {
         }
         if self.writes_protected(&call) {
             let why = "Shard's own files and git's hooks and configuration can give permissions or run code, so writing them is always asked.";
-            return Decision::Ask(self.question(&call, Some(why.to_owned()), Stop::Protected));
+            return Decision::Ask(self.question(
+                &written,
+                &call,
+                Some(why.to_owned()),
+                Stop::Protected,
+            ));
         }
         if let Vote::Ask { reason } = vote {
-            return Decision::Ask(self.question(&call, Some(reason), Stop::Mode));
+            return Decision::Ask(self.question(&written, &call, Some(reason), Stop::Mode));
         }
-        match self.permission(&call, &vote, doubt.as_ref()) {
+        match self.permission(&written, &call, &vote, doubt.as_ref()) {
             Ok(by) => Decision::Allow { by },
             Err(why) => {
                 let stop = doubt.map_or(Stop::None, |_| Stop::Doubt);
-                Decision::Ask(self.question(&call, why, stop))
+                Decision::Ask(self.question(&written, &call, why, stop))
             }
         }
     }

@@ -167,7 +167,8 @@ impl Bench {
         let provider = Arc::clone(&capabilities.providers[0]);
         let spec = model(false, setup.efforts[0]);
         let settings = Settings {
-            context: String::new(),
+            knowledge: Arc::default(),
+            reload: None,
             cwd: folder.path().to_owned(),
             catalog: Catalog::new(capabilities.providers.clone()),
             model: Selection { provider, spec },

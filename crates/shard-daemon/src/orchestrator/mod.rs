@@ -3,6 +3,7 @@
 mod agents;
 mod auth;
 mod paths;
+mod resources;
 mod sessions;
 
 use shard_protocol::{Agents, DaemonCommand, ErrorBody};
@@ -25,6 +26,7 @@ pub(crate) async fn carry_out(daemon: &Daemon, who: &Who, command: DaemonCommand
         DaemonCommand::SessionList(query) => sessions::list(daemon, query).await,
         DaemonCommand::SessionMessages(query) => sessions::messages(daemon, query).await,
         DaemonCommand::FsComplete(query) => paths::complete(daemon, query).await,
+        DaemonCommand::ResourcesList(query) => resources::list(daemon, query).await,
         DaemonCommand::AuthToken(_) => auth::token(daemon, who),
         DaemonCommand::AuthApprove(wish) => auth::approve(daemon, who, &wish.code),
         DaemonCommand::AuthList(_) => auth::list(daemon),
