@@ -10,6 +10,7 @@ mod creating;
 mod cut_points;
 mod lifecycle;
 mod messages;
+mod resources;
 mod restoring;
 mod secrets;
 mod sessions;
