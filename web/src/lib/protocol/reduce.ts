@@ -106,7 +106,10 @@ export function reduce(view: View, event: AgentEvent | LocalEvent, now: number):
       return remark(view, {
         kind: 'notice',
         tone: event.diagnostics?.length ? 'warn' : 'info',
-        text: [event.changed.length ? `Changed: ${event.changed.join(', ')}` : '', ...(event.diagnostics ?? [])]
+        text: [
+          event.changed.length ? `Changed: ${event.changed.join(', ')}` : '',
+          ...(event.diagnostics ?? [])
+        ]
           .filter(Boolean)
           .join('\n')
       });
