@@ -214,6 +214,7 @@ impl Boot {
             last: Mutex::default(),
         };
         diagnostics.extend(reload.begin(&self.config, resources));
+        // What the configuration says is taken up below, as it is when it changes.
         let mut settings = Settings {
             knowledge,
             reload: Some(Arc::new(reload)),

@@ -158,6 +158,20 @@ impl Reload {
         changes.problem = Some(problem);
     }
 
+    /// The models that there are by now, for a person who picks one between two turns; `known` if
+    /// nothing changed.
+    pub(crate) async fn latest_catalog(reload: Option<Arc<Self>>, known: Catalog) -> Catalog {
+        let Some(reload) = reload else {
+            return known;
+        };
+        let looking = tokio::task::spawn_blocking(move || {
+            let mut changes = Changes::default();
+            reload.look_at_config(&reload.last(), &mut changes);
+            changes.catalog
+        });
+        looking.await.ok().flatten().unwrap_or(known)
+    }
+
     fn catalog(&self, config: &Config) -> Catalog {
         let mut providers = (self.providers)(config);
         for other in &self.others {

@@ -380,6 +380,11 @@ async fn a_configuration_counts_when_it_can_be_read_and_else_the_old_one_stays()
     config["model"] = json!("mock/m9");
     config["providers"]["mock"]["models"] = json!([{"id": "m9", "context_window": 50_000}]);
     home.write_config(&config.to_string());
+    let listed = agent.ok("list_models", json!({})).await;
+    assert!(
+        listed["models"].to_string().contains("\"mock/m9\""),
+        "a person who picks one need not wait for a turn: {listed}"
+    );
     let (said, told) = news().await;
     assert_eq!(said, "from elsewhere");
     let words = told["diagnostics"][0].as_str().unwrap();

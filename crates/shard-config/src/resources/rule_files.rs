@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use shard_types::{Rule, RuleAction};
 
-use super::{FOLDER_ENTRIES, Found, Kind, Layer, Project, Roots, entries};
+use super::{FOLDER_ENTRIES, Found, Kind, Layer, Note, Project, Roots, entries};
 use crate::regular_file::read_text;
 use crate::{Permissions, RuleEntry, parse_rules};
 
@@ -50,9 +50,15 @@ pub(super) fn load(
         );
     }
     if !permissions.rules.is_empty() {
-        // What is wrong with them is told with the rest of the configuration.
-        found.push(Found::new(Kind::Rules, &roots.config_path, Layer::User));
-        layers.push(layer(&roots.config_path, true, &permissions.rules));
+        let mut listing = Found::new(Kind::Rules, &roots.config_path, Layer::User);
+        let layer = layer(&roots.config_path, true, &permissions.rules);
+        if !layer.broken_deny.is_empty() {
+            // Which ones is told with the rest of the configuration.
+            let told = format!("not all of its rules can be read; {FAILS_CLOSED}");
+            listing.notes.push(Note::Info(told));
+        }
+        found.push(listing);
+        layers.push(layer);
     }
     let users = roots.state_home.join("rules");
     folder_layers(&users, Layer::User, true, &mut layers, found);

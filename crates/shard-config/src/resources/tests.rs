@@ -252,6 +252,19 @@ fn a_projects_skill_leads_to_nothing_outside_of_it_and_a_users_may() {
     )
     .unwrap();
     symlink(bench.path("secret/one"), bench.path("state/skills/one")).unwrap();
+    // A folder outside whose file leads back in.
+    bench.skill("repo/inside", "three");
+    std::fs::create_dir_all(bench.path("secret/three")).unwrap();
+    symlink(
+        bench.path("repo/inside/SKILL.md"),
+        bench.path("secret/three/SKILL.md"),
+    )
+    .unwrap();
+    symlink(
+        bench.path("secret/three"),
+        bench.path("repo/.shard/skills/three"),
+    )
+    .unwrap();
     let skills = bench.find().skills;
     assert_eq!(skills.len(), 1);
     assert_eq!(skills[0].file, bench.path("state/skills/one/SKILL.md"));
@@ -259,7 +272,7 @@ fn a_projects_skill_leads_to_nothing_outside_of_it_and_a_users_may() {
     let told = bench.told().join("\n");
     assert_eq!(
         told.matches("a link leads out of the project").count(),
-        2,
+        3,
         "{told}"
     );
 }
