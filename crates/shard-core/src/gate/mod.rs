@@ -1,8 +1,9 @@
 //! The permission gate: decides whether a tool call may run.
 //!
-//! Owns the rules and the grants of one agent; the rules can be replaced, between two turns. Executes nothing and asks nobody: callers get a
-//! [`Decision`] and act on it. [`shell`] reads command lines, [`rules`] matches them, [`grants`]
-//! remembers answers, [`protected`] names what no answer covers for good.
+//! Owns the rules and the grants of one agent; the rules can be replaced between two turns. Executes
+//! nothing and asks nobody: callers get a [`Decision`] and act on it. [`shell`] reads command lines,
+//! [`rules`] matches them, [`grants`] remembers answers, [`protected`] names what no answer covers
+//! for good.
 //!
 //! Invariants: every deny is looked at before anything that could allow. What cannot be judged is
 //! a question. A write to a protected path is a question whatever allows it, and so is what the
