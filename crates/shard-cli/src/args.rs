@@ -83,7 +83,7 @@ pub(crate) struct AgentOptions {
     /// What happens to questions that nobody answers.
     #[arg(long, value_name = "POLICY", value_parser = headless_policy)]
     pub(crate) headless_policy: Option<HeadlessPolicy>,
-    /// Let what the project brings count: its allow rules and instructions.
+    /// Let what the project brings count: its allow rules, instructions, skills and definitions.
     #[arg(long)]
     pub(crate) trust_project: bool,
     /// Do not read AGENTS.md files.
@@ -126,7 +126,8 @@ pub(crate) struct DaemonArgs {
     /// The port on 127.0.0.1; 0 takes any free one [default: the configuration's, or 7411].
     #[arg(long)]
     pub(crate) port: Option<u16>,
-    /// Let what projects bring count for agents: their allow rules and instructions.
+    /// Let what projects bring count for agents: their allow rules, instructions, skills and
+    /// definitions.
     #[arg(long)]
     pub(crate) trust_project: bool,
     /// Stop an agent's process after so many seconds without work; work starts it again.
@@ -335,6 +336,9 @@ pub(crate) enum ConfigCommand {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct DoctorArgs {
+    /// Look at the project here as if it were trusted.
+    #[arg(long)]
+    pub(crate) trust_project: bool,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

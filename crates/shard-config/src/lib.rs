@@ -1,11 +1,12 @@
-//! The configuration file: its shape, reading it with errors that say where and what, and the
-//! few edits that programs make to it (floor L1).
+//! What people write down for Shard (floor L1): the configuration file, with errors that say where
+//! and what and the few edits that programs make to it; and beside it the [`resources`] of agents.
 //!
 //! Reads no environment, no home directory and no clock: callers pass in paths, a lookup for
 //! variables and a runner for commands. Keeps keys out of sight: [`Secret`] and what holds one
 //! print `***`, and no diagnostic repeats a value from the file.
 //!
-//! Start at [`Config`] for the keys, at [`load`] for reading, at [`use_provider`] for writing.
+//! Start at [`Config`] for the keys, at [`load`] for reading, at [`use_provider`] for writing,
+//! at [`resources::Resources`] for everything that is no configuration.
 
 mod describe;
 mod diagnostic;
@@ -18,6 +19,8 @@ mod known;
 mod load;
 mod mcp;
 mod provider;
+pub mod regular_file;
+pub mod resources;
 mod rules;
 mod schema;
 mod secret;

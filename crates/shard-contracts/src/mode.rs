@@ -26,7 +26,7 @@ pub enum Vote {
     },
 }
 
-/// Something that a mode keeps of a turn. It becomes a checkpoint of the session.
+/// Something that a mode keeps of a turn, or a tool of a call. It becomes a checkpoint of the session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Artifact {
     /// Its sort: the checkpoint's `artifactKind`. Those that a session uses itself are taken.

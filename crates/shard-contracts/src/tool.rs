@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use shard_types::{Image, RenderDescriptor, ToolResultContent};
 use tokio_util::sync::CancellationToken;
 
-use crate::{PathFact, Ui};
+use crate::{Artifact, PathFact, Ui};
 
 /// What a call would touch. The gate judges by this; a tool that cannot tell says `Unknown`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,6 +71,9 @@ pub struct ToolOutput {
     /// Pictures that the model sees with the content, fit for every provider. Those that are too
     /// much for one result are left out, and the content says so.
     pub images: Vec<Image>,
+    /// Something worth keeping. It becomes a checkpoint right after the result's row, with the
+    /// call's id as `toolCallId` and that row's as `resultId`.
+    pub keep: Option<Artifact>,
 }
 
 impl ToolOutput {
@@ -83,6 +86,7 @@ impl ToolOutput {
             render: None,
             mutated: Vec::new(),
             images: Vec::new(),
+            keep: None,
         }
     }
 
@@ -118,6 +122,12 @@ pub trait Tool: Send + Sync {
     /// Whether it only reads. A tool that says nothing counts as one that changes things.
     fn read_only(&self) -> bool {
         false
+    }
+
+    /// Whether there is anything that it could be used for now. If not, no model is told of it, and
+    /// it cannot be called.
+    fn available(&self) -> bool {
+        true
     }
 
     /// What this call would touch.

@@ -4,10 +4,11 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use shard_config::{Config, ProviderConfig, ProviderKind, expand_home};
+use shard_config::resources::{Resources, Roots};
+use shard_config::{Config, expand_home};
 use shard_contracts::{Extension, Mode, Provider, Tool};
 use shard_session::{Header, Loaded, SessionError, SessionFile, UsageLog};
 use shard_types::{AgentId, Checkpoint, EntryBody, ErrorCode, HeadlessPolicy, SessionId, time};
@@ -17,13 +18,12 @@ use crate::bundled;
 use crate::bus::Bus;
 use crate::catalog::{Catalog, CatalogError, Selection};
 use crate::compaction::DefaultCompactor;
-use crate::context_files::{self, ContextSources};
 use crate::gate::{Gate, GateSettings};
 use crate::host::{ExtensionHost, Snapshot};
-use crate::keys;
-use crate::provider::{self, ProviderSettings};
-use crate::rule_files::{self, RuleSources};
-use crate::tools::{Bash, Environment, ReadLog, Sandbox, builtin};
+use crate::knowledge::Knowledge;
+use crate::provider::{Surroundings, configured};
+use crate::reload::Reload;
+use crate::tools::{Bash, Environment, LOAD_SKILL, ReadLog, Sandbox, builtin};
 
 /// Which session to work on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,9 +49,9 @@ pub struct Boot {
     pub cwd: Option<PathBuf>,
     /// The folder that this process was started in.
     pub current_dir: PathBuf,
-    /// The effective configuration.
+    /// The configuration, as it stands in its file.
     pub config: Config,
-    /// Where it was read from.
+    /// Where it was read from, and is looked for again.
     pub config_path: PathBuf,
     /// Where state is kept.
     pub state_home: PathBuf,
@@ -71,9 +71,11 @@ pub struct Boot {
     pub mode: Option<String>,
     /// Exactly these tools.
     pub tools: Option<Vec<String>>,
+    /// Exactly these skills.
+    pub skills: Option<Vec<String>>,
     /// Over what the configuration says.
     pub headless_policy: Option<HeadlessPolicy>,
-    /// Whether the project's own allow rules and instructions count.
+    /// Whether the project's own allow rules, instructions, skills and definitions count.
     pub trust_project: bool,
     /// Whether `AGENTS.md` files are read beside `SHARD.md`.
     pub agents_md: bool,
@@ -126,6 +128,14 @@ pub enum BootError {
         /// Those that there are.
         known: String,
     },
+    /// A skill of the allowlist is not there.
+    #[error("there is no skill {name:?}; there are: {known}")]
+    Skill {
+        /// The name.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
     /// The mode is not there.
     #[error("there is no mode {name:?}; there are: {known}")]
     Mode {
@@ -143,7 +153,9 @@ impl BootError {
         match self {
             Self::Cwd { .. } => ErrorCode::InvalidRequest,
             Self::Session(error) => error.code(),
-            Self::Model(_) | Self::Tool { .. } | Self::Mode { .. } => ErrorCode::NotFound,
+            Self::Model(_) | Self::Tool { .. } | Self::Skill { .. } | Self::Mode { .. } => {
+                ErrorCode::NotFound
+            }
         }
     }
 }
@@ -168,13 +180,20 @@ impl Boot {
         let grants_path = grants_path.unwrap_or_else(|| found.path.with_extension("grants.json"));
         let (channel, bus) = (Channel::default(), Arc::new(Bus::default()));
         let handle = channel.handle.clone();
-        let (gate, mut diagnostics) = self.gate(&cwd, grants_path, &output_dir);
+        let mut diagnostics = Vec::new();
+        let resources = self.resources(&cwd, found.loaded.is_some(), &mut diagnostics)?;
+        let gate = self.gate(grants_path, &output_dir, &mut diagnostics);
+        let knowledge = Arc::new(Knowledge::default());
+        let around = self.surroundings();
+        let providers = configured(&self.config, &around);
         let mut host = ExtensionHost::new(Arc::clone(&bus), Arc::new(SessionUi::new(&handle)));
         host.install(&bundled::Tools(self.builtin_tools())).await;
+        host.install(&bundled::Skills(Arc::clone(&knowledge))).await;
         host.install(&bundled::Modes).await;
-        host.install(&bundled::Gatekeeper(Arc::new(gate))).await;
+        host.install(&bundled::Gatekeeper(Arc::clone(&gate) as _))
+            .await;
         host.install(&bundled::Compaction(self.compactor())).await;
-        host.install(&bundled::Providers(self.providers())).await;
+        host.install(&bundled::Providers(providers.clone())).await;
         let usage = UsageLog::new(
             &self.state_home,
             session_id.clone(),
@@ -194,32 +213,37 @@ impl Boot {
         self.restrict_tools(&mut capabilities)?;
         let catalog = Catalog::new(capabilities.providers.clone());
         let model = self.choose_model(&catalog, found.loaded.as_ref()).await?;
-        let (context, told) = context_files::load(&ContextSources {
-            cwd: &cwd,
-            config_dir: self.config_dir(),
-            trust_project: self.trust_project,
-            agents_md: self.agents_md,
-        });
-        diagnostics.extend(told);
-        let settings = Settings {
-            context,
+        let reload = Reload {
+            roots: self.roots(&cwd),
+            skills: self.skills.clone(),
+            loads_skills: capabilities.tool(LOAD_SKILL).is_some(),
+            headless_policy: self.headless_policy,
+            gate,
+            knowledge: Arc::clone(&knowledge),
+            others: other_providers(&capabilities, &providers),
+            providers: Box::new(move |config| configured(config, &around)),
+            last: Mutex::default(),
+        };
+        diagnostics.extend(reload.begin(&self.config, resources));
+        // What the configuration says is taken up below, as it is when it changes.
+        let mut settings = Settings {
+            knowledge,
+            reload: Some(Arc::new(reload)),
             mode: self.choose_mode(&capabilities, found.loaded.as_ref())?,
             capabilities,
             catalog,
             model: model.clone(),
             responder: self.responder,
-            ask_timeout: Duration::from_secs(self.config.permissions.ask_timeout_secs),
-            headless_policy: self
-                .headless_policy
-                .unwrap_or(self.config.permissions.headless_policy),
-            max_rounds: self.config.tools.max_rounds,
-            auto_compact: self.config.compaction.enabled,
-            keep_recent_tokens: self.config.compaction.keep_recent_tokens,
-            max_output_bytes: usize::try_from(self.config.tools.max_output_bytes)
-                .unwrap_or(usize::MAX),
+            ask_timeout: Duration::ZERO,
+            headless_policy: HeadlessPolicy::Deny,
+            max_rounds: 0,
+            auto_compact: true,
+            keep_recent_tokens: 0,
+            max_output_bytes: 0,
             output_dir,
             cwd: cwd.clone(),
         };
+        settings.obey(&self.config, self.headless_policy);
         let mode = &*settings.mode;
         let chosen = self.note_choices(found.loaded.as_ref(), &model, mode, &mut diagnostics);
         let (mut file, loaded) = found.open(&cwd)?;
@@ -320,16 +344,46 @@ impl Boot {
         )
     }
 
-    fn gate(&self, cwd: &Path, grants_path: PathBuf, output_dir: &Path) -> (Gate, Vec<String>) {
-        let (layers, mut diagnostics) = rule_files::load(&RuleSources {
-            cwd,
-            state_home: &self.state_home,
-            config_path: &self.config_path,
-            permissions: &self.config.permissions,
+    fn roots(&self, cwd: &Path) -> Roots {
+        Roots {
+            cwd: cwd.to_owned(),
+            config_path: self.config_path.clone(),
+            state_home: self.state_home.clone(),
+            home: self.home.clone(),
             trust_project: self.trust_project,
-        });
+            agents_md: self.agents_md,
+        }
+    }
+
+    /// What people wrote down. A skill that was asked for must be there when a session begins; one
+    /// that is gone later is told.
+    fn resources(
+        &self,
+        cwd: &Path,
+        goes_on: bool,
+        told: &mut Vec<String>,
+    ) -> Result<Resources, BootError> {
+        let mut resources = Resources::find(&self.roots(cwd), &self.config.permissions);
+        let names = resources.skills.iter().map(|skill| skill.name.as_str());
+        let known = names.collect::<Vec<_>>().join(", ");
+        let allowed = self
+            .skills
+            .as_ref()
+            .map(|names| resources.allow_skills(names));
+        match allowed {
+            Some(Err(name)) if goes_on => told.push(format!(
+                "the skill {name}, which this agent was made with, is not there"
+            )),
+            Some(Err(name)) => return Err(BootError::Skill { name, known }),
+            _ => {}
+        }
+        Ok(resources)
+    }
+
+    /// The gate, before it knows any rules.
+    fn gate(&self, grants_path: PathBuf, output_dir: &Path, told: &mut Vec<String>) -> Arc<Gate> {
         let (gate, problems) = Gate::new(GateSettings {
-            layers,
+            layers: Vec::new(),
             grants_path,
             config_dir: self.config_dir().to_owned(),
             state_home: self.state_home.clone(),
@@ -340,8 +394,16 @@ impl Boot {
                 .map(|(_, home)| PathBuf::from(home)),
             readable: vec![output_dir.to_owned()],
         });
-        diagnostics.extend(problems);
-        (gate, diagnostics)
+        told.extend(problems);
+        Arc::new(gate)
+    }
+
+    fn surroundings(&self) -> Surroundings {
+        Surroundings {
+            home: self.home.clone(),
+            environment: self.environment.clone().into(),
+            model: self.model.clone(),
+        }
     }
 
     fn compactor(&self) -> DefaultCompactor {
@@ -376,38 +438,6 @@ impl Boot {
             config_dir: self.config_dir().to_owned(),
             state_home: self.state_home.clone(),
         }
-    }
-
-    fn providers(&self) -> Vec<Arc<dyn Provider>> {
-        let environment: Arc<[_]> = self.environment.clone().into();
-        let settings = |(name, config): (&String, &ProviderConfig)| ProviderSettings {
-            headers: config
-                .headers
-                .iter()
-                .map(|(name, value)| (name.clone(), value.expose().to_owned()))
-                .collect(),
-            key: keys::source(config, self.home.clone(), Arc::clone(&environment)),
-            key_origin: keys::origin(config),
-            models: config.models.clone().unwrap_or_default(),
-            ca_file: config
-                .ca_file
-                .as_deref()
-                .and_then(|path| expand_home(path, self.home.as_deref())),
-            api: config.api.unwrap_or_default(),
-            reasoning_replay: config.reasoning_replay,
-            ..ProviderSettings::new(
-                name,
-                config.kind,
-                config.effective_base_url().unwrap_or_default(),
-            )
-        };
-        let configured = self.config.providers.iter().map(settings);
-        // It is no model, so it is offered only where it is all there is, or was asked for.
-        let named = self.model.as_ref().or(self.config.model.as_ref());
-        let demo = self.config.providers.is_empty()
-            || named.is_some_and(|model| model.starts_with("demo/"));
-        let demo = demo.then(|| ProviderSettings::new("demo", ProviderKind::Demo, ""));
-        configured.chain(demo).map(provider::build).collect()
     }
 
     fn restrict_tools(&self, capabilities: &mut Snapshot) -> Result<(), BootError> {
@@ -477,6 +507,20 @@ impl Boot {
             .or(modes.first());
         chosen.cloned().ok_or_else(|| unknown("(default)"))
     }
+}
+
+/// Providers that extensions brought, or put in the place of configured ones.
+fn other_providers(
+    capabilities: &Snapshot,
+    configured: &[Arc<dyn Provider>],
+) -> Vec<Arc<dyn Provider>> {
+    let is_configured =
+        |provider: &Arc<dyn Provider>| configured.iter().any(|known| Arc::ptr_eq(known, provider));
+    let providers = capabilities.providers.iter();
+    providers
+        .filter(|provider| !is_configured(provider))
+        .cloned()
+        .collect()
 }
 
 fn canonical(folder: &Path) -> Result<PathBuf, BootError> {

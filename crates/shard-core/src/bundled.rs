@@ -10,7 +10,9 @@ use shard_session::UsageLog;
 use shard_types::event::AgentEvent;
 
 use crate::compaction::{DefaultCompactor, default_extractors};
+use crate::knowledge::Knowledge;
 use crate::modes;
+use crate::tools::LoadSkill;
 
 type Installed<'a> = BoxFuture<'a, Result<Option<Disposer>, ExtensionError>>;
 
@@ -30,6 +32,20 @@ impl Extension for Tools {
         self.0
             .iter()
             .for_each(|tool| api.register_tool(Arc::clone(tool)));
+        installed()
+    }
+}
+
+/// The tool that loads skills.
+pub(crate) struct Skills(pub(crate) Arc<Knowledge>);
+
+impl Extension for Skills {
+    fn id(&self) -> &'static str {
+        "skills"
+    }
+
+    fn install<'a>(&'a self, api: &'a mut dyn ExtensionApi) -> Installed<'a> {
+        api.register_tool(Arc::new(LoadSkill::new(Arc::clone(&self.0))));
         installed()
     }
 }

@@ -3,25 +3,26 @@
 //! Start reading at [`agent`]: it owns a conversation. Everything that it can do comes in through
 //! [`host`], built-in capabilities included.
 
+mod activations;
 pub mod agent;
 pub mod boot;
 mod bundled;
 pub mod bus;
 pub mod catalog;
 pub mod compaction;
-mod context_files;
 pub mod direct;
 pub mod gate;
 mod history;
 pub mod host;
 mod keys;
+pub mod knowledge;
 pub mod modes;
 mod own_folders;
 pub mod paths;
 pub mod picture;
 mod prompt;
 pub mod provider;
-pub mod rule_files;
+pub mod reload;
 mod toolbox;
 pub mod tools;
 mod turn;

@@ -35,7 +35,7 @@ pub(crate) fn system(
     if let Some(section) = mode.prompt_section(kept) {
         _ = write!(text, "\n{section}\n");
     }
-    text.push_str(&settings.context);
+    settings.knowledge.write_prompt(&mut text);
     if let Some(summary) = summary {
         _ = write!(text, "\n{summary}\n");
     }

@@ -46,7 +46,8 @@ impl Toolbox {
         let found = self.offered(mode).find(|entry| entry.tool.name() == name);
         found.ok_or_else(|| {
             let known: Vec<_> = self.offered(mode).map(|entry| entry.tool.name()).collect();
-            let what = if self.entries.iter().any(|entry| entry.tool.name() == name) {
+            let has = |entry: &Entry| entry.tool.name() == name && entry.tool.available();
+            let what = if self.entries.iter().any(has) {
                 format!("the mode {} does not have the tool {name:?}", mode.name())
             } else {
                 format!("there is no tool {name:?}")
@@ -58,7 +59,7 @@ impl Toolbox {
     fn offered(&self, mode: &dyn Mode) -> impl Iterator<Item = &Entry> {
         self.entries
             .iter()
-            .filter(move |entry| mode.offers(&*entry.tool))
+            .filter(move |entry| entry.tool.available() && mode.offers(&*entry.tool))
     }
 }
 

@@ -10,6 +10,8 @@ use shard_types::HeadlessPolicy;
 pub struct Settings {
     /// Where state is kept (`$SHARD_HOME`).
     pub state_home: PathBuf,
+    /// The configuration's file.
+    pub config_path: PathBuf,
     /// The user's home folder, which `~` stands for in paths that people type.
     pub home: Option<PathBuf>,
     /// Where a socket goes whose path under the state home would be too long; `$XDG_RUNTIME_DIR`.
@@ -18,7 +20,8 @@ pub struct Settings {
     pub port: u16,
     /// Further web origins that may talk to the daemon.
     pub allowed_origins: Vec<String>,
-    /// Whether what a project brings counts for agents: its allow rules and instructions.
+    /// Whether what a project brings counts for agents: its allow rules, instructions,
+    /// skills and definitions.
     pub trust_project: bool,
     /// How long an idle agent keeps its process.
     pub idle_timeout: Duration,

@@ -3,6 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use shard_types::{AgentId, GrantId, GrantInfo, ListedPath, PrincipalId};
 
 /// Lists what an agent may do unasked.
@@ -113,18 +114,18 @@ pub struct ResourcesList {
 }
 
 /// Of `resources.list`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Resources {
     /// All that was found.
     pub resources: Vec<ResourceInfo>,
 }
 
 /// One thing that an agent may know.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ResourceInfo {
-    /// What it is: `context`, `skill`, `agent`, `rules` or `extension`.
+    /// What it is: `context`, `skill`, `agent`, `rules`, `extension` or `mcp`.
     pub kind: String,
-    /// Its name.
+    /// What it calls itself; of what was not read, the name of its file or folder.
     pub name: String,
     /// Where it stands.
     pub path: String,
@@ -132,6 +133,12 @@ pub struct ResourceInfo {
     pub layer: String,
     /// Whether it is in force.
     pub active: bool,
+    /// What it says that it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// What else its front matter says. For people: nothing of it is believed.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub details: Map<String, Value>,
     /// Why not, and whatever else is worth saying.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diagnostics: Vec<String>,

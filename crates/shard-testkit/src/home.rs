@@ -171,7 +171,8 @@ impl Home {
             .to_owned()
     }
 
-    /// The session files (`*.jsonl`) anywhere under `SHARD_HOME`, sorted by path.
+    /// The session files (`*.jsonl`, but for the log of usage) anywhere under `SHARD_HOME`, sorted
+    /// by path.
     #[must_use]
     pub fn session_files(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
@@ -186,6 +187,7 @@ impl Home {
                 }
             }
         }
+        found.retain(|path| path.file_name().is_some_and(|name| name != "usage.jsonl"));
         found.sort();
         found
     }

@@ -37,6 +37,7 @@ crate::messages! {
         "mode_changed" => ModeChanged,
         "reasoning_level_changed" => ReasoningLevelChanged,
         "queue_changed" => QueueChanged,
+        "resources_changed" => ResourcesChanged,
     }
 }
 
@@ -474,6 +475,17 @@ pub struct ReasoningLevelChanged {
 pub struct QueueChanged {
     /// All that waits, in order.
     pub queue: Vec<QueuedPrompt>,
+}
+
+/// What people wrote down for agents changed, and is in force from this turn on: configuration,
+/// context files, skills, definitions, rules. Between `turn_start` and the first call to the model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ResourcesChanged {
+    /// The files that are new, gone or not the same.
+    pub changed: Vec<String>,
+    /// What a person should know about them, such as what is broken and what stays in force.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub diagnostics: Vec<String>,
 }
 
 /// One prompt that waits.

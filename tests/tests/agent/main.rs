@@ -8,5 +8,6 @@ mod crash;
 mod damage;
 mod full_disk;
 mod refusals;
+mod resources;
 mod sessions;
 mod whole_task;

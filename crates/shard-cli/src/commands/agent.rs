@@ -125,6 +125,7 @@ fn supervised(
         model: manifest.model.filter(|_| fresh),
         mode: manifest.mode.filter(|_| fresh),
         tools: manifest.tools,
+        skills: manifest.skills,
         headless_policy: Some(manifest.headless_policy),
         trust_project,
         responder: Responder::Supervisor,

@@ -56,6 +56,7 @@ fn settings(args: &DaemonArgs, places: &Places, config: &Config) -> Settings {
         .min(AGES);
     Settings {
         state_home: places.state_home.clone(),
+        config_path: places.config.clone(),
         home: places.home.clone(),
         runtime_dir: places.runtime_dir.clone(),
         port: args.port.unwrap_or(config.daemon.port),

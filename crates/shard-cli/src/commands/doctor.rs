@@ -1,5 +1,6 @@
 //! `shard doctor`: what is set up, what is wrong, and what to do about it.
 
+mod resources;
 mod running;
 
 use std::path::Path;
@@ -9,7 +10,6 @@ use serde::Serialize;
 use shard_config::{Config, ProviderConfig, ProviderKind, SandboxMode, expand_home, resolve_key};
 use shard_core::boot::sessions_folder;
 use shard_core::gate::visible;
-use shard_core::rule_files::{self, RuleSources};
 use shard_process::Landlock;
 
 use super::block_on;
@@ -63,9 +63,15 @@ pub(crate) fn run(args: DoctorArgs) -> Result<(), Failure> {
     running::look(&places, &mut findings);
     if let Some(config) = &config {
         models(config, &places, &mut findings);
-        rules(config, &places, &mut findings);
         confinement(config, &places, &mut findings);
     }
+    let permissions = config.map(|config| config.permissions);
+    resources::look(
+        &places,
+        &permissions.unwrap_or_default(),
+        args.trust_project,
+        &mut findings,
+    );
     found_here(&mut findings)?;
     programs(&mut findings);
     sessions(&places.state_home, &mut findings);
@@ -189,39 +195,6 @@ fn key(provider: &ProviderConfig, places: &Places) -> Result<&'static str, Strin
         Ok(Some(_)) => Ok("key found"),
         Ok(None) => Ok("no key configured"),
         Err(error) => Err(error.to_string()),
-    }
-}
-
-fn rules(config: &Config, places: &Places, findings: &mut Findings) {
-    let (layers, problems) = rule_files::load(&RuleSources {
-        cwd: &places.current_dir,
-        state_home: &places.state_home,
-        config_path: &places.config,
-        permissions: &config.permissions,
-        trust_project: false,
-    });
-    for layer in &layers {
-        let trust = if layer.trusted {
-            ""
-        } else {
-            "; its allow rules count only with --trust-project"
-        };
-        findings.add(
-            "rules",
-            State::Good,
-            format!("{}: {} in force{trust}", layer.source, layer.rules.len()),
-        );
-        // What is wrong in the configuration itself was said with it.
-        for broken in layer.broken_deny.iter().filter(|_| !layer.told) {
-            findings.add(
-                "rules",
-                State::Problem,
-                format!("{broken}; until it is mended, every call asks"),
-            );
-        }
-    }
-    for problem in problems {
-        findings.add("rules", State::Note, problem);
     }
 }
 

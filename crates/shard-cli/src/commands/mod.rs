@@ -99,6 +99,7 @@ fn boot(places: Places, config: Config) -> Boot {
         model: None,
         mode: None,
         tools: None,
+        skills: None,
         headless_policy: None,
         trust_project: false,
         agents_md: true,

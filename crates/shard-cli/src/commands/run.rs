@@ -213,6 +213,7 @@ mod tests {
             model: None,
             mode: None,
             tools: None,
+            skills: None,
             headless_policy: None,
             trust_project: false,
             agents_md: false,

@@ -12,6 +12,7 @@ use super::effort::{self, Effort};
 use super::handle::{Reply, Wish};
 use super::session::AgentSession;
 use crate::catalog::Selection;
+use crate::reload::Reload;
 
 impl AgentSession {
     pub(super) fn list_modes(&self) -> Outcome {
@@ -70,7 +71,9 @@ impl AgentSession {
     pub(super) fn list_models(&self, reply: Reply) {
         let catalog = self.settings.catalog.clone();
         let active = self.model.descriptor();
+        let reload = self.settings.reload.clone();
         tokio::spawn(async move {
+            let catalog = Reload::latest_catalog(reload, catalog).await;
             let mut models = catalog.list().await;
             if !models.iter().any(|model| model.id == active.id) {
                 models.insert(0, active.clone());
@@ -85,7 +88,9 @@ impl AgentSession {
         let number = self.model_wishes;
         let catalog = self.settings.catalog.clone();
         let wishes = self.wishes.clone();
+        let reload = self.settings.reload.clone();
         tokio::spawn(async move {
+            let catalog = Reload::latest_catalog(reload, catalog).await;
             let found = catalog
                 .find(&wish.model)
                 .await

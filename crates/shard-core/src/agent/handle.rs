@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use shard_contracts::{Ask, BoxFuture, Dialog, Mode, ProviderEvent, ProviderRequest, Ui};
+use shard_contracts::{Artifact, Ask, BoxFuture, Dialog, Mode, ProviderEvent, ProviderRequest, Ui};
 use shard_protocol::{AgentCommand, ErrorBody};
 use shard_types::event::{AllowedBy, ToolResult, TurnEndReason, UiKind, UiValue};
 use shard_types::{EntryId, ErrorCode, GrantId, Image, PermissionDecision, RenderDescriptor};
 use tokio::sync::{mpsc, oneshot};
 
 use super::draft::Finished;
+use super::settings::Settings;
 use crate::catalog::Selection;
+use crate::reload::Changes;
 
 /// Takes the outcome of a command. Called by the session's task, so that the answer stands in the
 /// right place among the events; it must not block.
@@ -62,6 +64,13 @@ pub(super) enum Wish {
 /// What a turn asks of its session. A request that is dropped without its answer tells the turn
 /// that it is over.
 pub(crate) enum TurnRequest {
+    /// Which model is active?
+    Model { answer: oneshot::Sender<String> },
+    /// People changed something since the last turn.
+    Reloaded {
+        reloaded: Box<Reloaded>,
+        answer: oneshot::Sender<Arc<Settings>>,
+    },
     /// What next? Delivers what steers wait.
     Plan { answer: oneshot::Sender<Plan> },
     /// A piece of the answer came.
@@ -95,10 +104,19 @@ pub(crate) enum TurnRequest {
     /// A call is answered.
     ToolDone {
         result: ToolResult,
+        /// What the tool wants kept of it.
+        keep: Option<Artifact>,
         answer: oneshot::Sender<()>,
     },
     /// Something to tell the clients, apart from the turn's course.
     Complain { code: ErrorCode, message: String },
+}
+
+/// What people changed.
+pub(crate) struct Reloaded {
+    pub(crate) changes: Changes,
+    /// If there are other models by now: the active one among them, or that it is gone.
+    pub(crate) model: Option<Result<Selection, String>>,
 }
 
 /// What a turn does next.

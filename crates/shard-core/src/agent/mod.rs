@@ -17,6 +17,7 @@
 //! | `arrivals` | prompts whose pictures are made fit before they are accepted |
 //! | `queue` | prompts that wait, request keys |
 //! | `asks` | questions that are open |
+//! | `reloading` | what people changed, taken up between two turns |
 //! | `store` | the session file, and when it is synced |
 
 mod arrivals;
@@ -29,6 +30,7 @@ mod draft;
 mod effort;
 mod handle;
 mod queue;
+mod reloading;
 mod session;
 mod settings;
 mod store;
@@ -37,6 +39,6 @@ mod turns;
 pub(crate) use draft::{Call, Finished};
 pub(crate) use effort::Effort;
 pub use handle::{AgentHandle, Reply, SessionUi};
-pub(crate) use handle::{Answer, AnsweredBy, Plan, StartedCall, TurnRequest};
+pub(crate) use handle::{Answer, AnsweredBy, Plan, Reloaded, StartedCall, TurnRequest};
 pub use session::{AgentSession, Channel};
 pub use settings::{Responder, Settings};

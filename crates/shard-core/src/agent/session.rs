@@ -29,6 +29,7 @@ use super::handle::{AgentHandle, Inbox, Reply, Wish, channel};
 use super::queue::{Accepted, Queue};
 use super::settings::Settings;
 use super::store::Store;
+use crate::activations::Activations;
 use crate::bus::Bus;
 use crate::catalog::Selection;
 use crate::toolbox::Toolbox;
@@ -104,6 +105,8 @@ pub struct AgentSession {
     pub(super) mode: Arc<dyn Mode>,
     /// What modes have kept in this session.
     pub(super) kept: Artifacts,
+    /// Skills that were loaded in this session.
+    pub(super) activations: Activations,
     pub(super) model: Selection,
     /// The reasoning effort that was asked for. A model that does not have it uses its default.
     pub(super) effort: Effort,
@@ -152,6 +155,7 @@ impl AgentSession {
             effort: Effort::default(),
             mode: Arc::clone(&settings.mode),
             kept: Artifacts::default(),
+            activations: Activations::default(),
             toolbox: Arc::new(Toolbox::new(&settings.capabilities.tools)),
             settings: Arc::new(settings),
             bus,
@@ -498,9 +502,12 @@ impl AgentSession {
         }
     }
 
-    /// Takes up what a mode kept earlier. What a later build keeps under a kind of its own is
+    /// Takes up what a mode or a tool kept earlier. What a later build keeps under a kind of its own is
     /// taken up too, and nobody asks for it.
     fn take_up(&mut self, checkpoint: &Map<String, Value>) {
+        if self.activations.take_up(checkpoint) {
+            return;
+        }
         let mut details = checkpoint.clone();
         if let Some(Value::String(kind)) = details.remove("artifactKind") {
             self.kept.keep(Artifact { kind, details });

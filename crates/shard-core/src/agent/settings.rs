@@ -9,6 +9,8 @@ use shard_types::HeadlessPolicy;
 
 use crate::catalog::{Catalog, Selection};
 use crate::host::Snapshot;
+use crate::knowledge::Knowledge;
+use crate::reload::Reload;
 
 /// Who answers questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +25,7 @@ pub enum Responder {
 }
 
 /// Everything that an agent is told at its start.
+#[derive(Clone)]
 pub struct Settings {
     /// The folder that it works in, symlinks resolved.
     pub cwd: PathBuf,
@@ -49,7 +52,9 @@ pub struct Settings {
     /// How much of a tool's output goes to the model, in bytes.
     pub max_output_bytes: usize,
     /// What people wrote down for agents: a part of the system prompt.
-    pub context: String,
+    pub knowledge: Arc<Knowledge>,
+    /// What is looked at again at the start of each turn; nothing, if left out.
+    pub reload: Option<Arc<Reload>>,
     /// Where output that is too long is kept.
     pub output_dir: PathBuf,
 }

@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use shard_contracts::{Ask, Dialog, ProviderEvent, ProviderRequest};
+use shard_contracts::{Artifact, Ask, Dialog, ProviderEvent, ProviderRequest};
 use shard_types::event::{
     Error, MessageComplete, PermissionRequest, PermissionResolved, ToolCall, ToolProgress,
     ToolResult, TurnEndReason, UiKind, UiRequest, UiResolved, UiValue,
 };
 use shard_types::{
-    Checkpoint, EntryBody, EntryId, ErrorCode, HeadlessPolicy, Message, MessageDetails,
-    PermissionDecision, RequestId, Role, ToolResultContent, ToolResultDetails, Usage,
+    Checkpoint, ContentBlock, EntryBody, EntryId, ErrorCode, HeadlessPolicy, Message,
+    MessageDetails, PermissionDecision, RequestId, Role, ToolResultContent, ToolResultDetails,
+    Usage,
 };
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -22,11 +23,17 @@ use super::draft::{Draft, Finished};
 use super::handle::{Answer, AnsweredBy, Plan, StartedCall, TurnRequest};
 use super::session::{AgentSession, RunningTurn};
 use super::settings::Responder;
+use crate::activations::activated_section;
 use crate::gate::{visible, visible_text};
 
 impl AgentSession {
     pub(super) fn on_turn_request(&mut self, request: TurnRequest) {
         match request {
+            TurnRequest::Model { answer } => _ = answer.send(self.model.id()),
+            TurnRequest::Reloaded { reloaded, answer } => {
+                let settings = self.reloaded(*reloaded);
+                _ = answer.send(settings);
+            }
             TurnRequest::Plan { answer } => {
                 let plan = self.plan();
                 _ = answer.send(plan);
@@ -71,8 +78,12 @@ impl AgentSession {
                     text_delta: text,
                 });
             }
-            TurnRequest::ToolDone { result, answer } => {
-                let done = self.tool_done(result);
+            TurnRequest::ToolDone {
+                result,
+                keep,
+                answer,
+            } => {
+                let done = self.tool_done(result, keep);
                 self.answer_or_fail(done, answer);
             }
             TurnRequest::Complain { code, message } => self.complain(code, message),
@@ -152,9 +163,12 @@ impl AgentSession {
     }
 
     fn request(&self, messages: Vec<Message>) -> ProviderRequest {
+        let mut system = self.system_prompt();
+        let activated = self.activations.all();
+        system += &activated_section(activated, |id| has_result(&messages, id));
         ProviderRequest {
             model: self.model.spec.clone(),
-            system: self.system_prompt(),
+            system,
             messages,
             tools: self.toolbox.declarations(&*self.mode),
             reasoning: self.effort.asked_of(&self.model.spec).map(str::to_owned),
@@ -297,13 +311,17 @@ impl AgentSession {
         Ok(())
     }
 
-    fn tool_done(&mut self, result: ToolResult) -> Result<(), String> {
-        self.record(&result)?;
+    fn tool_done(&mut self, result: ToolResult, keep: Option<Artifact>) -> Result<(), String> {
+        let row = self.record(&result)?;
+        if let Some(artifact) = keep {
+            self.keep_of_call(artifact, &result.tool_call_id, &row)?;
+        }
         self.publish(result);
         Ok(())
     }
 
-    fn record(&mut self, result: &ToolResult) -> Result<(), String> {
+    /// Gives the id of the row.
+    fn record(&mut self, result: &ToolResult) -> Result<EntryId, String> {
         let details = ToolResultDetails {
             tool_call_id: result.tool_call_id.clone(),
             content: result.content.clone(),
@@ -317,17 +335,39 @@ impl AgentSession {
             .store
             .append(EntryBody::ToolResult(details))
             .map_err(|error| error.to_string())?;
+        let id = entry.id.clone();
         self.conversation.add(entry);
         if let Some(turn) = &mut self.turn {
             turn.unread = true;
         }
-        Ok(())
+        Ok(id)
+    }
+
+    /// Keeps what a tool finds worth keeping of a call.
+    fn keep_of_call(
+        &mut self,
+        artifact: Artifact,
+        tool_call_id: &str,
+        row: &EntryId,
+    ) -> Result<(), String> {
+        let Artifact { kind, mut details } = artifact;
+        details.insert("toolCallId".to_owned(), tool_call_id.into());
+        details.insert("resultId".to_owned(), row.to_string().into());
+        let Some(checkpoint) = Checkpoint::other(&kind, details) else {
+            tracing::error!(kind, "a tool may not keep this kind");
+            return Ok(());
+        };
+        if let Checkpoint::Other(details) = &checkpoint {
+            self.activations.take_up(details);
+        }
+        let kept = self.store.checkpoint(checkpoint);
+        kept.map(|_| ()).map_err(|error| error.to_string())
     }
 
     /// Gives every call that has no result one that says what happened to it.
     pub(super) fn answer_open_calls(&mut self, why: &str) {
         for result in self.interrupted(why) {
-            if let Err(error) = self.tool_done(result) {
+            if let Err(error) = self.tool_done(result, None) {
                 // The history is completed from memory; the file is completed when it is next opened.
                 self.fail_turn(&error);
                 break;
@@ -338,7 +378,9 @@ impl AgentSession {
     /// The same without telling anybody: for results that a `sync` will hold.
     pub(super) fn record_interrupted(&mut self, why: &str) -> Result<(), String> {
         let results = self.interrupted(why);
-        results.iter().try_for_each(|result| self.record(result))
+        results
+            .iter()
+            .try_for_each(|result| self.record(result).map(|_| ()))
     }
 
     fn interrupted(&self, why: &str) -> Vec<ToolResult> {
@@ -515,4 +557,10 @@ impl AgentSession {
             }
         }
     }
+}
+
+/// Whether the result of this call is among the messages.
+fn has_result(messages: &[Message], id: &str) -> bool {
+    let mut blocks = messages.iter().flat_map(|message| &message.content);
+    blocks.any(|block| matches!(block, ContentBlock::ToolResult { tool_call_id, .. } if tool_call_id == id))
 }

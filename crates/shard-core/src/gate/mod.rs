@@ -1,9 +1,9 @@
 //! The permission gate: decides whether a tool call may run.
 //!
-//! Owns the rules and the grants of one agent. Executes nothing and asks nobody: callers get a
-//! [`Decision`] and act on it. [`shell`] reads command lines, [`rules`] matches them, [`grants`]
-//! remembers answers, [`signature`] says of which commands the form can be remembered, and
-//! [`protected`] names what no answer covers for good.
+//! Owns the rules and the grants of one agent; the rules can be replaced between two turns. Executes
+//! nothing and asks nobody: callers get a [`Decision`] and act on it. [`shell`] reads command lines,
+//! [`rules`] matches them, [`grants`] remembers answers, [`signature`] says of which commands the
+//! form can be remembered, and [`protected`] names what no answer covers for good.
 //!
 //! Invariants: every deny is looked at before anything that could allow. What cannot be judged is
 //! a question. A write to a protected path is a question whatever allows it, and so is what the
@@ -25,7 +25,9 @@ mod visible;
 mod tests;
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
 
+use shard_config::resources::RuleLayer;
 use shard_contracts::{
     Access, Ask, CallFacts, Decision, GateError, PathFact, PermissionGate, Vote,
 };
@@ -33,7 +35,6 @@ use shard_types::event::{AllowedBy, AllowedByKind};
 use shard_types::{GrantId, GrantInfo};
 
 pub use ask::{ALLOW_EXACT, ALLOW_ONCE, ALLOW_SIGNATURE, DENY};
-pub use rules::RuleLayer;
 pub use visible::{visible, visible_text};
 
 use crate::own_folders::OwnFolders;
@@ -56,17 +57,27 @@ pub struct GateSettings {
     pub state_home: PathBuf,
     /// The home folder, as shells know it.
     pub home: Option<PathBuf>,
-    /// Folders outside the workspace that may be read unasked: skills, the agent's own output.
+    /// Folders outside the workspace that may be read unasked: the agent's own output.
     pub readable: Vec<PathBuf>,
 }
 
 /// The gate of one agent.
 pub struct Gate {
-    rules: RuleSet,
+    /// The lock is held for the taking or putting of a pointer: a call is judged by what stood
+    /// when its judging began.
+    written: RwLock<Arc<Written>>,
     protected: Protected,
-    readable: Vec<PathBuf>,
+    /// The agent's own output, readable whatever else is.
+    output: Vec<PathBuf>,
     home: Option<PathBuf>,
     ledger: Ledger,
+}
+
+/// What people wrote, as one: it is replaced as a whole.
+#[derive(Debug, Default)]
+struct Written {
+    rules: RuleSet,
+    readable: Vec<PathBuf>,
 }
 
 impl Gate {
@@ -74,25 +85,41 @@ impl Gate {
     /// stricter for it.
     #[must_use]
     pub fn new(settings: GateSettings) -> (Self, Vec<String>) {
-        let (rules, mut diagnostics) = RuleSet::new(settings.layers);
-        let (ledger, problems) = Ledger::load(settings.grants_path);
-        diagnostics.extend(problems);
-        let real = |path: PathBuf| {
-            crate::paths::resolve(Path::new("/"), &path.to_string_lossy()).unwrap_or(path)
-        };
+        let (ledger, mut diagnostics) = Ledger::load(settings.grants_path);
         let gate = Self {
-            rules,
+            written: RwLock::default(),
             protected: Protected::new(OwnFolders::new(&settings.config_dir, &settings.state_home)),
-            readable: settings.readable.into_iter().map(real).collect(),
+            output: settings.readable.into_iter().map(real).collect(),
             home: settings.home.map(real),
             ledger,
         };
+        diagnostics.extend(gate.replace(settings.layers, Vec::new()));
         (gate, diagnostics)
+    }
+
+    /// Puts these rules in the place of those until now, and these folders in the place of the
+    /// skills that could be read unasked. What was wrong with the rules is returned in words.
+    ///
+    /// A folder that holds Shard's own is not opened: keys and conversations are in there.
+    pub fn replace(&self, layers: Vec<RuleLayer>, skills: Vec<PathBuf>) -> Vec<String> {
+        let (rules, diagnostics) = RuleSet::new(layers);
+        let skills = skills.into_iter().map(real);
+        let skills = skills.filter(|folder| !self.protected.lies_below(folder));
+        let readable = self.output.iter().cloned().chain(skills).collect();
+        let mut written = self.written.write().unwrap_or_else(PoisonError::into_inner);
+        *written = Arc::new(Written { rules, readable });
+        diagnostics
+    }
+
+    fn written(&self) -> Arc<Written> {
+        let written = self.written.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&written)
     }
 
     /// What allows a call that no deny, mode or protected path stops, or why it is asked.
     fn permission(
         &self,
+        written: &Written,
         call: &Call<'_>,
         vote: &Vote,
         doubt: Option<&String>,
@@ -104,7 +131,7 @@ impl Gate {
         if let Some(doubt) = doubt {
             return Err(Some(doubt.clone()));
         }
-        match self.rules.verdict(call, Asks::Count) {
+        match written.rules.verdict(call, Asks::Count) {
             Verdict::Allow { source } => {
                 return Ok(allowed(AllowedByKind::Rule, None, Some(source)));
             }
@@ -117,7 +144,7 @@ impl Gate {
             let mode = Some(facts.mode.name().to_owned());
             return Ok(allowed(AllowedByKind::Mode, None, mode));
         }
-        if self.reads_at_home(facts) {
+        if self.reads_at_home(written, facts) {
             return Ok(allowed(AllowedByKind::Default, None, None));
         }
         Err(self.meets_own_files(facts).then(|| {
@@ -127,9 +154,12 @@ impl Gate {
     }
 
     /// Reading that needs no permission.
-    fn reads_at_home(&self, facts: &CallFacts<'_>) -> bool {
+    fn reads_at_home(&self, written: &Written, facts: &CallFacts<'_>) -> bool {
         let open = |real: &Path| {
-            self.readable.iter().any(|folder| real.starts_with(folder))
+            written
+                .readable
+                .iter()
+                .any(|folder| real.starts_with(folder))
                 || (real.starts_with(facts.cwd) && !self.protected.own().hold(real, facts.cwd))
         };
         facts.read_only
@@ -188,12 +218,12 @@ impl Gate {
         own || named.iter().any(|name| line.contains(name))
     }
 
-    fn question(&self, call: &Call<'_>, why: Option<String>, stop: Stop) -> Ask {
+    fn question(&self, written: &Written, call: &Call<'_>, why: Option<String>, stop: Stop) -> Ask {
         let always = matches!(stop, Stop::Protected | Stop::Mode);
         let memorable = !always && grants::can_remember(call.facts.input);
         let free = stop == Stop::None;
         // A grant that covers the call would have allowed it.
-        let covered = match free.then(|| self.rules.verdict(call, Asks::PassOver)) {
+        let covered = match free.then(|| written.rules.verdict(call, Asks::PassOver)) {
             Some(Verdict::Allow { source }) => {
                 Some(allowed(AllowedByKind::Rule, None, Some(source)))
             }
@@ -208,6 +238,10 @@ impl Gate {
         };
         ask::ask(call, question)
     }
+}
+
+fn real(path: PathBuf) -> PathBuf {
+    crate::paths::resolve(Path::new("/"), &path.to_string_lossy()).unwrap_or(path)
 }
 
 /// What keeps permission from being found.
@@ -230,7 +264,8 @@ fn allowed(kind: AllowedByKind, id: Option<String>, source: Option<String>) -> A
 impl PermissionGate for Gate {
     fn check(&self, facts: &CallFacts<'_>) -> Decision {
         let call = Call::new(facts, self.home.as_deref());
-        let doubt = match self.rules.refusal(&call) {
+        let written = self.written();
+        let doubt = match written.rules.refusal(&call) {
             Refusal::Certain(reason) => return Decision::Deny { reason },
             Refusal::Perhaps(doubt) => Some(doubt),
             Refusal::None => None,
@@ -241,16 +276,21 @@ impl PermissionGate for Gate {
         }
         if self.writes_protected(&call) {
             let why = "Shard's own files and git's hooks and configuration can give permissions or run code, so writing them is always asked.";
-            return Decision::Ask(self.question(&call, Some(why.to_owned()), Stop::Protected));
+            return Decision::Ask(self.question(
+                &written,
+                &call,
+                Some(why.to_owned()),
+                Stop::Protected,
+            ));
         }
         if let Vote::Ask { reason } = vote {
-            return Decision::Ask(self.question(&call, Some(reason), Stop::Mode));
+            return Decision::Ask(self.question(&written, &call, Some(reason), Stop::Mode));
         }
-        match self.permission(&call, &vote, doubt.as_ref()) {
+        match self.permission(&written, &call, &vote, doubt.as_ref()) {
             Ok(by) => Decision::Allow { by },
             Err(why) => {
                 let stop = doubt.map_or(Stop::None, |_| Stop::Doubt);
-                Decision::Ask(self.question(&call, why, stop))
+                Decision::Ask(self.question(&written, &call, why, stop))
             }
         }
     }

@@ -8,6 +8,7 @@ use std::cell::OnceCell;
 
 use globset::{Glob, GlobMatcher};
 use serde_json::Value;
+use shard_config::resources::RuleLayer;
 use shard_contracts::{Access, CallFacts};
 use shard_types::{Rule, RuleAction};
 
@@ -15,23 +16,6 @@ use super::globs::{PathGlob, Place, Seen};
 use super::pattern::{Match, covers, touches};
 use super::reach::{Reach, Uses};
 use super::shell::{Analysis, Role, Simple, analyze};
-
-/// The rules of one file.
-#[derive(Debug, Clone, Default)]
-pub struct RuleLayer {
-    /// Where they stand, for people.
-    pub source: String,
-    /// Whether its allow rules count.
-    pub trusted: bool,
-    /// The rules, in order.
-    pub rules: Vec<Rule>,
-    /// Denies that could not be read, in words that name the file. While there is one, nothing is
-    /// allowed unasked.
-    pub broken_deny: Vec<String>,
-    /// Whether people hear of `broken_deny` elsewhere, as of whatever is wrong in the
-    /// configuration.
-    pub told: bool,
-}
 
 /// All rules, the nearest layer first.
 #[derive(Debug, Default)]
@@ -145,24 +129,20 @@ enum Item<'a> {
 }
 
 impl RuleSet {
-    /// Compiles the layers. What is wrong with them is returned in words.
+    /// Compiles the layers. Patterns that mean nothing are returned in words.
     pub(super) fn new(layers: Vec<RuleLayer>) -> (Self, Vec<String>) {
         let (mut set, mut diagnostics) = (Self::default(), Vec::new());
         for layer in layers {
-            for reason in layer.broken_deny {
-                if !layer.told {
-                    diagnostics.push(format!("{reason}; until it is mended, every call asks"));
-                }
-                set.broken.push(reason);
-            }
+            let source = layer.source.display().to_string();
+            set.broken.extend(layer.broken_deny);
             for (index, rule) in layer.rules.into_iter().enumerate() {
                 if rule.action == RuleAction::Allow && !layer.trusted {
                     continue;
                 }
-                match Compiled::new(&rule, &layer.source) {
+                match Compiled::new(&rule, &source) {
                     Ok(compiled) => set.rules.push(compiled),
                     Err(error) => {
-                        let what = format!("{}: rule {index}: {error}", layer.source);
+                        let what = format!("{source}: rule {index}: {error}");
                         if rule.action != RuleAction::Allow {
                             set.broken.push(what.clone());
                         }

@@ -140,11 +140,10 @@ fn write(path: &str) -> Sample {
 
 fn layer(source: &str, rules: Value) -> RuleLayer {
     RuleLayer {
-        source: source.to_owned(),
+        source: source.into(),
         trusted: true,
         rules: serde_json::from_value(rules).unwrap(),
         broken_deny: Vec::new(),
-        told: false,
     }
 }
 
@@ -864,12 +863,6 @@ fn a_deny_that_cannot_be_read_leaves_nothing_unasked() {
     let world = World::new();
     let mut user = layer("user", json!([{ "action": "allow", "tool": "*" }]));
     user.broken_deny = vec!["rule 3: unknown key".to_owned()];
-    let (_, told) = RuleSet::new(vec![user.clone()]);
-    assert_eq!(
-        told,
-        ["rule 3: unknown key; until it is mended, every call asks"]
-    );
-    user.told = true;
     let gate = world.layers(vec![user]);
     for sample in [bash("ls"), read("README.md"), write("a")] {
         assert!(asked(world.decide(&gate, &sample)).covered.is_none());
@@ -894,6 +887,44 @@ fn a_deny_that_cannot_be_read_leaves_nothing_unasked() {
         set.refusal(&Call::new(facts, None))
     });
     assert!(matches!(refusal, Refusal::Perhaps(_)), "{refusal:?}");
+}
+
+#[test]
+fn rules_and_skills_are_replaced_as_a_whole_and_what_was_allowed_goes_with_them() {
+    let world = World::new();
+    let gate = world.gate(json!([{ "action": "allow", "tool": "bash", "command": "ls *" }]));
+    let output = read("../skills/x");
+    std::fs::create_dir_all(world.root().join("more")).unwrap();
+    assert_eq!(world.word(&gate, &bash("ls -l")), "allow");
+    assert_eq!(world.word(&gate, &read("../more/x")), "ask");
+
+    let rules = layer("user", json!([{ "action": "deny", "tool": "write" }]));
+    let skills = vec![
+        world.root().join("more"),
+        world.root(),
+        world.root().join("state"),
+    ];
+    assert_eq!(gate.replace(vec![rules], skills), [""; 0]);
+    assert_eq!(world.word(&gate, &bash("ls -l")), "ask");
+    assert_eq!(world.word(&gate, &write("a")), "deny");
+    assert_eq!(world.word(&gate, &read("../more/x")), "allow");
+    assert_eq!(
+        world.word(&gate, &read("../state/key")),
+        "ask",
+        "no skill opens Shard's own"
+    );
+    assert_eq!(world.word(&gate, &read("../out/x")), "ask");
+    assert_eq!(
+        world.word(&gate, &output),
+        "allow",
+        "the agent's own stays open"
+    );
+
+    let mut broken = layer("user", json!([{ "action": "allow", "tool": "*" }]));
+    broken.broken_deny = vec!["rule 1".to_owned()];
+    gate.replace(vec![broken], Vec::new());
+    assert_eq!(world.word(&gate, &read("README.md")), "ask");
+    assert_eq!(world.word(&gate, &read("../more/x")), "ask");
 }
 
 #[test]

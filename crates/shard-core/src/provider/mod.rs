@@ -14,6 +14,7 @@ mod anthropic;
 mod blocks;
 mod call;
 mod catalog;
+mod configured;
 mod demo;
 mod discover;
 mod failure;
@@ -28,6 +29,7 @@ mod sse;
 mod tests;
 mod wire;
 
+pub(crate) use configured::{Surroundings, configured};
 pub use discover::{Offer, from_environment, local_servers};
 pub use retry::RetryPolicy;
 pub use settings::{KeySource, ProviderSettings, build};

@@ -10,6 +10,7 @@
 
 use std::sync::Arc;
 
+pub(crate) use shard_config::regular_file;
 use shard_contracts::Tool;
 
 mod arguments;
@@ -25,11 +26,11 @@ mod grep;
 mod ignored;
 mod job;
 mod line_scan;
+mod load_skill;
 mod ls;
 mod nearest;
 mod read;
 mod read_log;
-pub(crate) mod regular_file;
 mod search;
 mod snippet;
 mod splice;
@@ -48,6 +49,7 @@ pub use bash::{Bash, Environment, Sandbox};
 pub use edit::Edit;
 pub use find::Find;
 pub use grep::Grep;
+pub use load_skill::{LOAD_SKILL, LoadSkill};
 pub use ls::Ls;
 pub use read::Read;
 pub use read_log::ReadLog;

@@ -187,15 +187,19 @@ impl Turn {
         self.note_changes(&output);
         self.ready().await;
         self.link
-            .tool_done(ToolResult {
-                tool_call_id: call.id.clone(),
-                content: output.content,
-                is_error: output.is_error,
-                exit_code: output.exit_code,
-                duration_ms: took.map(|took| u64::try_from(took.as_millis()).unwrap_or(u64::MAX)),
-                render: output.render,
-                images: output.images,
-            })
+            .tool_done(
+                ToolResult {
+                    tool_call_id: call.id.clone(),
+                    content: output.content,
+                    is_error: output.is_error,
+                    exit_code: output.exit_code,
+                    duration_ms: took
+                        .map(|took| u64::try_from(took.as_millis()).unwrap_or(u64::MAX)),
+                    render: output.render,
+                    images: output.images,
+                },
+                output.keep,
+            )
             .await?;
         Ok(outcome)
     }

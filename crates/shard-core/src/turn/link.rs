@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use shard_contracts::{Ask, EventBus, ProviderEvent};
+use shard_contracts::{Artifact, Ask, EventBus, ProviderEvent};
 use shard_types::ErrorCode;
 use shard_types::event::ToolResult;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::agent::{Answer, Finished, Plan, StartedCall, TurnRequest};
+use crate::agent::{Answer, Finished, Plan, Reloaded, Settings, StartedCall, TurnRequest};
 use crate::bus::Bus;
 
 /// The session is gone, could not write, or has aborted the turn: the turn ends.
@@ -87,8 +87,27 @@ impl TurnLink {
             .try_send(TurnRequest::ToolProgress { tool_call_id, text });
     }
 
-    pub(super) async fn tool_done(&self, result: ToolResult) -> Result<(), SessionGone> {
-        self.ask(|answer| TurnRequest::ToolDone { result, answer })
+    pub(super) async fn tool_done(
+        &self,
+        result: ToolResult,
+        keep: Option<Artifact>,
+    ) -> Result<(), SessionGone> {
+        self.ask(|answer| TurnRequest::ToolDone {
+            result,
+            keep,
+            answer,
+        })
+        .await
+    }
+
+    /// The id of the active model.
+    pub(super) async fn model(&self) -> Result<String, SessionGone> {
+        self.ask(|answer| TurnRequest::Model { answer }).await
+    }
+
+    pub(super) async fn reloaded(&self, reloaded: Reloaded) -> Result<Arc<Settings>, SessionGone> {
+        let reloaded = Box::new(reloaded);
+        self.ask(|answer| TurnRequest::Reloaded { reloaded, answer })
             .await
     }
 

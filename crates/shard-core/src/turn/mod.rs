@@ -7,6 +7,7 @@ mod batch;
 mod call;
 mod guard;
 mod link;
+mod reload;
 
 use std::sync::Arc;
 
@@ -70,6 +71,7 @@ enum Called {
 impl Turn {
     async fn rounds(mut self) -> Result<TurnEndReason, SessionGone> {
         use crate::agent::Plan;
+        self.reload().await?;
         loop {
             let (selection, mode, request) = match self.link.plan().await? {
                 Plan::Stop(reason) => return Ok(reason),

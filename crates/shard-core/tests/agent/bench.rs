@@ -179,7 +179,8 @@ impl Bench {
             ..model(false, setup.efforts[0])
         };
         let settings = Settings {
-            context: String::new(),
+            knowledge: Arc::default(),
+            reload: None,
             cwd: folder.path().to_owned(),
             catalog: Catalog::new(capabilities.providers.clone()),
             model: Selection { provider, spec },

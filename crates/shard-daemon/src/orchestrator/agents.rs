@@ -191,7 +191,7 @@ fn checked_name(name: &str) -> Result<String, ErrorBody> {
 }
 
 /// The folder to work in: absolute, there, and readable.
-async fn working_folder(cwd: &str) -> Result<PathBuf, ErrorBody> {
+pub(super) async fn working_folder(cwd: &str) -> Result<PathBuf, ErrorBody> {
     let bad = |why: String| refuse(ErrorCode::InvalidRequest, format!("`cwd`: {why}"));
     let path = PathBuf::from(cwd);
     if !path.is_absolute() {

@@ -3,6 +3,7 @@
 mod agents;
 mod auth;
 mod paths;
+mod resources;
 mod sessions;
 mod usage;
 
@@ -28,6 +29,7 @@ pub(crate) async fn carry_out(daemon: &Daemon, who: &Who, command: DaemonCommand
         DaemonCommand::SessionList(query) => sessions::list(daemon, query).await,
         DaemonCommand::SessionMessages(query) => sessions::messages(daemon, query).await,
         DaemonCommand::FsComplete(query) => paths::complete(daemon, query).await,
+        DaemonCommand::ResourcesList(query) => resources::list(daemon, query).await,
         DaemonCommand::AuthToken(_) => auth::token(daemon, who),
         DaemonCommand::AuthApprove(wish) => auth::approve(daemon, who, &wish.code),
         DaemonCommand::AuthList(_) => auth::list(daemon),

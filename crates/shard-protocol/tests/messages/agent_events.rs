@@ -122,6 +122,10 @@ pub(crate) const ROWS: &[Row] = &[
             {"request_key":"k1","kind":"prompt","message":"b",
              "images":[{"type":"image","data":"iVBORw0=","mime_type":"image/png"}]}]}"#,
     ),
+    (
+        r#"{"type":"resources_changed","changed":["/w/AGENTS.md"]}"#,
+        r#"{"diagnostics":["/w/AGENTS.md: not read"]}"#,
+    ),
 ];
 
 /// Forms that the table's two columns leave out.

@@ -95,7 +95,7 @@ pub(crate) const ROWS: &[(&str, Read, &str, &str)] = &[
             "cost":0.5,"calls":6}]}"#),
     ("resources.list", reads::<p::Resources>, r#"{"resources":[]}"#,
         r#"{"resources":[{"kind":"skill","name":"review","path":"/w/SKILL.md","layer":"project",
-            "active":true},{"kind":"rules","name":"r","path":"/w/r.json","layer":"user",
+            "active":true,"description":"Reviews.","details":{"free_license":"MIT"}},{"kind":"rules","name":"r","path":"/w/r.json","layer":"user",
             "active":false,"diagnostics":["line 1: no tool"]}]}"#),
     ("auth.token", reads::<p::SetupToken>, r#"{"token":"t","url":"http://x/","expires_at":1}"#, "{}"),
     ("auth.list", reads::<p::Enrollments>, r#"{"pending":[],"principals":[]}"#,

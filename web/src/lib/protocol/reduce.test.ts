@@ -91,6 +91,24 @@ describe('a sync', () => {
   });
 });
 
+describe('what people change', () => {
+  it('is a remark, and a warning where something is broken', () => {
+    const { view } = whole();
+    const changed = reduce(view, { type: 'resources_changed', changed: ['/w/AGENTS.md'] }, NOW);
+    expect(changed.items.at(-1)).toMatchObject({
+      kind: 'notice',
+      tone: 'info',
+      text: 'Changed: /w/AGENTS.md'
+    });
+    const broken = reduce(
+      view,
+      { type: 'resources_changed', changed: [], diagnostics: ['config.json: broken'] },
+      NOW
+    );
+    expect(broken.items.at(-1)).toMatchObject({ kind: 'notice', tone: 'warn', text: 'config.json: broken' });
+  });
+});
+
 describe('questions', () => {
   const upTo = turn.findIndex((event) => event.type === 'permission_request') + 1;
 

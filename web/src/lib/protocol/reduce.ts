@@ -103,6 +103,17 @@ export function reduce(view: View, event: AgentEvent | LocalEvent, now: number):
       return { ...view, mode: event.mode };
     case 'queue_changed':
       return { ...view, queue: event.queue };
+    case 'resources_changed':
+      return remark(view, {
+        kind: 'notice',
+        tone: event.diagnostics?.length ? 'warn' : 'info',
+        text: [
+          event.changed.length ? `Changed: ${event.changed.join(', ')}` : '',
+          ...(event.diagnostics ?? [])
+        ]
+          .filter(Boolean)
+          .join('\n')
+      });
     case 'local.answering':
       return changeAsk(view, event.request_id, { sending: true, failure: undefined });
     case 'local.answer_failed':

@@ -252,6 +252,10 @@ export type AgentEvent =
   /** `queue_changed` */
   | QueueChanged & {
     type: "queue_changed";
+  }
+  /** `resources_changed` */
+  | ResourcesChanged & {
+    type: "resources_changed";
   };
 
 /** An agent's process ended by itself. */
@@ -1502,13 +1506,17 @@ export type RequestKey = string;
 export interface ResourceInfo {
   /** Whether it is in force. */
   active: boolean;
+  /** What it says that it is for. */
+  description?: string;
+  /** What else its front matter says. For people: nothing of it is believed. */
+  details?: Record<string, unknown>;
   /** Why not, and whatever else is worth saying. */
   diagnostics?: string[];
-  /** What it is: `context`, `skill`, `agent`, `rules` or `extension`. */
+  /** What it is: `context`, `skill`, `agent`, `rules`, `extension` or `mcp`. */
   kind: string;
   /** Whose it is: `bundled`, `user` or `project`. */
   layer: string;
-  /** Its name. */
+  /** What it calls itself; of what was not read, the name of its file or folder. */
   name: string;
   /** Where it stands. */
   path: string;
@@ -1518,6 +1526,17 @@ export interface ResourceInfo {
 export interface Resources {
   /** All that was found. */
   resources: ResourceInfo[];
+}
+
+/**
+ * What people wrote down for agents changed, and is in force from this turn on: configuration,
+ * context files, skills, definitions, rules. Between `turn_start` and the first call to the model.
+ */
+export interface ResourcesChanged {
+  /** The files that are new, gone or not the same. */
+  changed: string[];
+  /** What a person should know about them, such as what is broken and what stays in force. */
+  diagnostics?: string[];
 }
 
 /** Lists what an agent knows at its start: context files, skills, definitions, rules, extensions. */

@@ -52,8 +52,17 @@ impl Printer {
             },
             Style::Text => self.text(event),
         }
-        if let AgentEvent::Error(error) = event {
-            self.note(&format!("shard: {}", visible(&error.message)));
+        match event {
+            AgentEvent::Error(error) => self.note(&format!("shard: {}", visible(&error.message))),
+            AgentEvent::ResourcesChanged(news) => {
+                for path in &news.changed {
+                    self.note(&format!("shard: changed: {}", visible(path)));
+                }
+                for diagnostic in &news.diagnostics {
+                    self.note(&format!("shard: {}", visible(diagnostic)));
+                }
+            }
+            _ => {}
         }
     }
 

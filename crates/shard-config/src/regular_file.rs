@@ -18,27 +18,37 @@ use rustix::io::Errno;
 
 /// Why something could not be opened; completes a sentence that starts with the path.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum OpenError {
+pub enum OpenError {
+    /// Nothing stands there.
     #[error("does not exist")]
     Missing,
+    /// A folder where a file was wanted.
     #[error("is a folder")]
     Folder,
+    /// A file where a folder was wanted.
     #[error("is a file, not a folder")]
     NoFolder,
+    /// A FIFO, a socket or a device.
     #[error("is {0}, and only regular files and folders can be used")]
     Special(&'static str),
+    /// More than a tool takes, in MiB.
     #[error("has more than {0} MiB, too much for this tool; use a command")]
     TooLarge(usize),
+    /// More than the reader takes, in bytes.
     #[error("has more than {0} bytes")]
     TooLong(usize),
+    /// Bytes that are no text.
     #[error("is no text in UTF-8")]
     NoText,
+    /// A part of procfs.
     #[error(
         "lies in /proc, which tools for files do not open; for facts about the system use bash"
     )]
     Procfs,
+    /// A symlink was put into the path.
     #[error("changed where it leads just now; try again")]
     Swapped,
+    /// What the system says.
     #[error("cannot be opened: {0}")]
     Io(io::Error),
 }
@@ -60,7 +70,10 @@ impl From<io::Error> for OpenError {
 }
 
 /// Opens a regular file for reading.
-pub(crate) fn open_file(real: &Path) -> Result<File, OpenError> {
+///
+/// # Errors
+/// [`OpenError`].
+pub fn open_file(real: &Path) -> Result<File, OpenError> {
     regular(kind(real)?)?;
     let file = File::from(open(real, OFlags::empty())?);
     // What was looked at a moment ago need not be what was opened.
@@ -70,7 +83,10 @@ pub(crate) fn open_file(real: &Path) -> Result<File, OpenError> {
 }
 
 /// Reads a text of at most `limit` bytes, wherever links lead.
-pub(crate) fn read_text(path: &Path, limit: usize) -> Result<String, OpenError> {
+///
+/// # Errors
+/// [`OpenError`].
+pub fn read_text(path: &Path, limit: usize) -> Result<String, OpenError> {
     let bytes = read_start(path, limit)?;
     if bytes.len() > limit {
         return Err(OpenError::TooLong(limit));
@@ -80,7 +96,10 @@ pub(crate) fn read_text(path: &Path, limit: usize) -> Result<String, OpenError> 
 
 /// Reads a file, wherever links lead, up to one byte more than `limit`; by that a longer one is
 /// recognized.
-pub(crate) fn read_start(path: &Path, limit: usize) -> Result<Vec<u8>, OpenError> {
+///
+/// # Errors
+/// [`OpenError`].
+pub fn read_start(path: &Path, limit: usize) -> Result<Vec<u8>, OpenError> {
     let real = path.canonicalize().map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => OpenError::Missing,
         _ => OpenError::Io(error),
@@ -93,7 +112,10 @@ pub(crate) fn read_start(path: &Path, limit: usize) -> Result<Vec<u8>, OpenError
 }
 
 /// Opens a folder.
-pub(crate) fn open_folder(real: &Path) -> Result<OwnedFd, OpenError> {
+///
+/// # Errors
+/// [`OpenError`].
+pub fn open_folder(real: &Path) -> Result<OwnedFd, OpenError> {
     match kind(real)? {
         FileType::Directory => open_listed_folder(real),
         FileType::RegularFile => Err(OpenError::NoFolder),
@@ -102,20 +124,29 @@ pub(crate) fn open_folder(real: &Path) -> Result<OwnedFd, OpenError> {
 }
 
 /// Opens what was listed as a folder a moment ago; what is none by now fails.
-pub(crate) fn open_listed_folder(real: &Path) -> Result<OwnedFd, OpenError> {
+///
+/// # Errors
+/// [`OpenError`].
+pub fn open_listed_folder(real: &Path) -> Result<OwnedFd, OpenError> {
     let folder = open(real, OFlags::DIRECTORY)?;
     no_procfs(&folder)?;
     Ok(folder)
 }
 
 /// What stands at a path, a symlink not followed.
-pub(crate) fn kind(real: &Path) -> Result<FileType, OpenError> {
+///
+/// # Errors
+/// [`OpenError`].
+pub fn kind(real: &Path) -> Result<FileType, OpenError> {
     let stat = rustix::fs::statat(CWD, real, AtFlags::SYMLINK_NOFOLLOW)?;
     Ok(FileType::from_raw_mode(stat.st_mode))
 }
 
 /// Lets only regular files through.
-pub(crate) fn regular(kind: FileType) -> Result<(), OpenError> {
+///
+/// # Errors
+/// [`OpenError`].
+pub fn regular(kind: FileType) -> Result<(), OpenError> {
     match kind {
         FileType::RegularFile => Ok(()),
         FileType::Directory => Err(OpenError::Folder),
@@ -124,8 +155,11 @@ pub(crate) fn regular(kind: FileType) -> Result<(), OpenError> {
 }
 
 /// Whether the folder at a path is one of procfs.
+///
+/// # Errors
+/// What the system says.
 #[cfg(target_os = "linux")]
-pub(crate) fn in_procfs(folder: &Path) -> io::Result<bool> {
+pub fn in_procfs(folder: &Path) -> io::Result<bool> {
     Ok(rustix::fs::statfs(folder)?.f_type == rustix::fs::PROC_SUPER_MAGIC)
 }
 
@@ -139,7 +173,7 @@ fn no_procfs(opened: impl rustix::fd::AsFd) -> Result<(), OpenError> {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn in_procfs(_: &Path) -> io::Result<bool> {
+pub fn in_procfs(_: &Path) -> io::Result<bool> {
     Ok(false)
 }
 
