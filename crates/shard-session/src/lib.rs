@@ -9,12 +9,24 @@
 
 mod error;
 mod file;
+mod fork;
+mod header;
+mod index;
+mod lines;
 mod load;
 mod locate;
+mod page;
+mod reader;
+mod row;
 mod summary;
 
 pub use error::SessionError;
 pub use file::{SessionFile, Syncer};
-pub use load::{Damage, Header, Loaded, load};
-pub use locate::{SessionRef, by_id, latest};
-pub use summary::{Page, Summary, page, summarize};
+pub use fork::{Forked, fork};
+pub use header::Header;
+pub use index::Index;
+pub use load::{Damage, Loaded, check, load};
+pub use locate::{SessionRef, by_id, family, latest};
+pub use page::{Page, page};
+pub use reader::Reader;
+pub use summary::{Summary, summarize};

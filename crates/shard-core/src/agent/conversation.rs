@@ -23,6 +23,11 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
+    /// Takes up what the provider calls took whose answers are not among the entries.
+    pub(super) fn start_from(&mut self, usage: Option<Usage>) {
+        self.usage = usage;
+    }
+
     /// Takes up an entry that is on disk.
     pub(super) fn add(&mut self, entry: SessionEntry) {
         match &entry.body {

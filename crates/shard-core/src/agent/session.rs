@@ -174,6 +174,7 @@ impl AgentSession {
     /// not yet delivered.
     fn restore(&mut self, loaded: Loaded) {
         self.damage = loaded.damage;
+        self.conversation.start_from(loaded.usage_before);
         for entry in loaded.entries {
             // A row that follows on a prompt's message proves its delivery, even if damage took the
             // message itself.
@@ -206,6 +207,7 @@ impl AgentSession {
             }
             self.conversation.add(entry);
         }
+        loaded.delivered.iter().for_each(|id| self.queue.forget(id));
     }
 
     /// Runs the session until it is closed or every handle is gone. Publishes `hello` and `sync`
