@@ -127,8 +127,8 @@ impl Part {
         let next = (from + 1..rows.len())
             .find(|&place| matches!(rows[place].kind, Kind::Message | Kind::Compaction))
             .unwrap_or(rows.len());
-        let results = (from..next).filter(|&place| rows[place].kind == Kind::ToolResult);
-        let end = results.last().unwrap_or(from) + 1;
+        let mut results = (from..next).filter(|&place| rows[place].kind == Kind::ToolResult);
+        let end = results.next_back().unwrap_or(from) + 1;
         // Whether a call without a result had started is not to be forgotten.
         let calls = (0..=from).rfind(|&place| rows[place].kind == Kind::Message);
         let wanted = |place: usize| match rows[place].kind {

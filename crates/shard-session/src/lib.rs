@@ -17,6 +17,7 @@ mod load;
 mod locate;
 mod page;
 mod reader;
+pub mod recall;
 mod row;
 mod summary;
 
