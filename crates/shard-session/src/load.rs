@@ -235,11 +235,11 @@ struct Opening<'a> {
 impl Opening<'_> {
     fn read(&mut self, file: &File, compaction: Option<usize>) -> io::Result<()> {
         let rows = self.index.rows();
-        let wanted = |place: &usize| {
-            *place >= self.start
-                || *place == 0
-                || Some(*place) == compaction
-                || rows[*place].kind == Kind::Checkpoint
+        let wanted = |place: &usize| match rows[*place].kind {
+            Kind::Checkpoint => true,
+            // One behind that in force is damaged; one before it is no longer of interest.
+            Kind::Compaction => compaction.is_none_or(|compaction| *place >= compaction),
+            _ => *place >= self.start,
         };
         let places = (0..rows.len()).filter(wanted);
         let places: Vec<u32> = places.filter_map(|at| u32::try_from(at).ok()).collect();

@@ -188,6 +188,8 @@ fn harmed(line: &str, harm: &Harm) -> String {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn any_prefix_of_a_session_loads_as_the_whole_rows_in_it(
         steps in prop::collection::vec(step(), 0..30),

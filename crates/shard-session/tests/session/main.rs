@@ -8,10 +8,12 @@ use shard_session::load;
 use shard_types::SessionId;
 
 mod file;
+mod forks;
 
 mod lazy;
 mod oracle;
 mod paging;
+mod recall;
 
 mod sample;
 

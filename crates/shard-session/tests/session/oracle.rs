@@ -10,7 +10,7 @@ struct Row {
     id: String,
     parent: Option<String>,
     entry: Option<SessionEntry>,
-    is_checkpoint: bool,
+    kind: String,
     line: u64,
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn full(path: &Path) -> Full {
                 .as_str()
                 .map(str::to_owned),
             entry: SessionEntry::from_json(text).ok(),
-            is_checkpoint: json.as_ref().unwrap()["type"] == "checkpoint",
+            kind: json.as_ref().unwrap()["type"].to_string(),
             line,
         });
     }
@@ -61,7 +61,7 @@ pub(crate) fn full(path: &Path) -> Full {
     }
     chain.reverse();
     let start = window_start(&chain);
-    let last = chain.iter().rposition(|row| is_compaction(row));
+    let last = chain.iter().rposition(is_compaction);
     let keeps = |at: usize, entry: &SessionEntry| {
         let lasting = match &entry.body {
             EntryBody::Checkpoint(Checkpoint::ToolStarted { .. }) => false,
@@ -69,10 +69,15 @@ pub(crate) fn full(path: &Path) -> Full {
             EntryBody::Compaction(_) => Some(at) == last,
             _ => false,
         };
-        at >= start || lasting
+        let earlier = matches!(entry.body, EntryBody::Compaction(_)) && Some(at) != last;
+        (at >= start && !earlier) || lasting
     };
     let unfit = chain.iter().enumerate().filter(|(at, row)| {
-        let looked_at = *at >= start || row.is_checkpoint;
+        let looked_at = match &*row.kind {
+            "\"checkpoint\"" => true,
+            "\"compaction\"" => last.is_none_or(|last| *at > last),
+            _ => *at >= start,
+        };
         looked_at && row.entry.is_none()
     });
     damage.extend(unfit.map(|(_, row)| row.line));

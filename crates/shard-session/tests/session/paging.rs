@@ -58,6 +58,8 @@ fn an_unknown_place_gives_no_page() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn pages_put_together_are_the_whole_conversation(
         steps in prop::collection::vec(step(), 0..25),
