@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 
 use shard_types::{CompactionDetails, EntryBody, EntryId, SessionEntry};
 
-use crate::row::{Head, Key, Kind};
+use crate::row::{Head, Key, Kind, Parent};
 
 /// How much of a file is read at a time to get at its rows, in bytes, unless one row is larger.
 const SPAN: u64 = 1 << 20;
@@ -72,6 +72,15 @@ impl Index {
     #[must_use]
     pub fn id(&self, at: usize) -> Option<EntryId> {
         self.rows[*self.said.get(at)? as usize].key.id()
+    }
+
+    fn of(mut rows: Vec<Row>) -> Self {
+        rows.shrink_to_fit();
+        let said = (0..).zip(&rows).filter(|(_, row)| row.kind.is_said());
+        Self {
+            said: said.map(|(place, _)| place).collect(),
+            rows,
+        }
     }
 
     pub(crate) fn push(&mut self, row: Row) {
@@ -233,27 +242,14 @@ pub(crate) fn parse(line: &[u8]) -> Option<SessionEntry> {
     SessionEntry::from_json(std::str::from_utf8(line).ok()?).ok()
 }
 
-/// A row of a file, before it is known whether it is on the chain.
-#[derive(Debug)]
-pub(crate) struct Scanned {
-    pub(crate) row: Row,
-    parent: Parent,
-    /// Damaged lines stand right before it.
-    after_damage: bool,
-}
-
-#[derive(Debug)]
-enum Parent {
-    None,
-    /// The row before it in the file, which is nearly always so.
-    Before,
-    Is(Key),
-}
-
 /// The rows of a file in its order.
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
-    rows: Vec<Scanned>,
+    rows: Vec<Row>,
+    /// Rows whose parent is not the row before them in the file, ascending.
+    odd: Vec<(usize, Option<Key>)>,
+    /// Rows that damaged lines stand right before, ascending.
+    after_damage: Vec<usize>,
     damaged: bool,
 }
 
@@ -263,21 +259,20 @@ impl Rows {
     }
 
     pub(crate) fn push(&mut self, offset: u64, length: u32, head: Head) {
-        let before = self.rows.last().map(|before| &before.row.key);
-        let parent = match head.parent {
-            None => Parent::None,
-            Some(parent) if before == Some(&parent) => Parent::Before,
-            Some(parent) => Parent::Is(parent),
-        };
-        self.rows.push(Scanned {
-            row: Row {
-                offset,
-                length,
-                kind: head.kind,
-                key: head.key,
-            },
-            parent,
-            after_damage: std::mem::take(&mut self.damaged),
+        let place = self.rows.len();
+        match head.parent {
+            Parent::Before => {}
+            Parent::None => self.odd.push((place, None)),
+            Parent::Is(key) => self.odd.push((place, Some(key))),
+        }
+        if std::mem::take(&mut self.damaged) {
+            self.after_damage.push(place);
+        }
+        self.rows.push(Row {
+            offset,
+            length,
+            kind: head.kind,
+            key: head.key,
         });
     }
 
@@ -287,45 +282,54 @@ impl Rows {
 
     /// Walks from the last row to the first. Where a parent is lost to damage, the walk goes on
     /// with the row before the damage; rows on no way to the head are left out.
-    pub(crate) fn chain(self) -> Chain {
-        let rows = self.rows;
+    pub(crate) fn chain(mut self) -> Chain {
         let mut by_key = None;
-        let mut on_chain = vec![false; rows.len()];
         let mut lost = Vec::new();
-        let mut next = rows.len().checked_sub(1);
-        while let Some(place) = next {
-            on_chain[place] = true;
-            let before = place.checked_sub(1);
-            next = match &rows[place].parent {
-                Parent::Before => before,
-                Parent::Is(key) => {
-                    let by_key = by_key.get_or_insert_with(|| sorted(&rows));
-                    match find(&rows, by_key, key) {
-                        Some(parent) if parent < place => Some(parent),
+        // Rows that follow on one another, last first.
+        let mut runs: Vec<Range<usize>> = Vec::new();
+        let mut end = self.rows.len();
+        while end > 0 {
+            // Within a run each row's parent is the row before it.
+            let known = self.odd.partition_point(|(place, _)| *place < end);
+            let Some((start, parent)) = known.checked_sub(1).map(|at| &self.odd[at]) else {
+                runs.push(0..end);
+                break;
+            };
+            let start = *start;
+            runs.push(start..end);
+            end = match parent {
+                None if self.after_damage.binary_search(&start).is_ok() => start,
+                None => 0,
+                Some(key) => {
+                    let by_key = by_key.get_or_insert_with(|| sorted(&self.rows));
+                    match find(&self.rows, by_key, key) {
+                        Some(parent) if parent < start => parent + 1,
                         // Lost, or a loop: only damage explains it, so the file's order is the
                         // best guess.
                         _ => {
                             lost.push(key.clone());
-                            before
+                            start
                         }
                     }
                 }
-                Parent::None if rows[place].after_damage => before,
-                Parent::None => None,
             };
         }
         // The header names the session, whatever the chain looks like.
-        if let Some(first) = on_chain.first_mut() {
-            *first = true;
+        if runs.last().is_some_and(|run| run.start > 0) {
+            runs.push(0..1);
         }
-        let mut index = Index::default();
-        let kept = rows.into_iter().zip(&on_chain).filter(|(_, kept)| **kept);
-        kept.for_each(|(scanned, _)| index.push(scanned.row));
-        index.rows.shrink_to_fit();
-        index.said.shrink_to_fit();
+        runs.reverse();
+        let mut kept = 0;
+        for run in &runs {
+            for place in run.clone() {
+                self.rows.swap(kept, place);
+                kept += 1;
+            }
+        }
+        self.rows.truncate(kept);
         Chain {
-            index,
-            on_chain,
+            index: Index::of(self.rows),
+            runs,
             lost,
         }
     }
@@ -335,22 +339,22 @@ impl Rows {
 #[derive(Debug)]
 pub(crate) struct Chain {
     pub(crate) index: Index,
-    /// For each row of the file, whether it is on the chain.
-    pub(crate) on_chain: Vec<bool>,
+    /// The rows of the file that are on the chain.
+    pub(crate) runs: Vec<Range<usize>>,
     /// Parents that are named and not there.
     pub(crate) lost: Vec<Key>,
 }
 
 /// Places by the key of their rows, of equal keys the last one last.
-fn sorted(rows: &[Scanned]) -> Vec<u32> {
+fn sorted(rows: &[Row]) -> Vec<u32> {
     let count = u32::try_from(rows.len()).unwrap_or(u32::MAX);
     let mut places: Vec<u32> = (0..count).collect();
-    places.sort_by(|&a, &b| rows[a as usize].row.key.cmp(&rows[b as usize].row.key));
+    places.sort_by(|&a, &b| rows[a as usize].key.cmp(&rows[b as usize].key));
     places
 }
 
-fn find(rows: &[Scanned], by_key: &[u32], key: &Key) -> Option<usize> {
-    let end = by_key.partition_point(|&place| rows[place as usize].row.key <= *key);
+fn find(rows: &[Row], by_key: &[u32], key: &Key) -> Option<usize> {
+    let end = by_key.partition_point(|&place| rows[place as usize].key <= *key);
     let place = by_key[end.checked_sub(1)?] as usize;
-    (rows[place].row.key == *key).then_some(place)
+    (rows[place].key == *key).then_some(place)
 }

@@ -86,11 +86,7 @@ pub(crate) fn open(path: &Path) -> Result<File, SessionError> {
 pub(crate) fn read(file: &File, path: &Path) -> Result<Loaded, SessionError> {
     let mut spent = Spent::default();
     let scan = Scan::of(file, path, |place, line| spent.note(place, line))?;
-    let Chain {
-        index,
-        on_chain,
-        lost,
-    } = scan.rows.chain();
+    let Chain { index, runs, lost } = scan.rows.chain();
     let io = |source| failed(path, source);
     let window = index.window(file, index.rows().len()).map_err(io)?;
     let mut opening = Opening {
@@ -111,12 +107,16 @@ pub(crate) fn read(file: &File, path: &Path) -> Result<Loaded, SessionError> {
     let mut damage = scan.damage;
     damage.extend(numbers(file, &damaged).map_err(io)?);
     damage.sort_unstable_by_key(|damage| damage.line);
-    let before: HashSet<Key> = prompts.iter().map(Key::of).collect();
-    let rows = index.rows()[..window.start].iter().map(|row| &row.key);
-    let proofs = rows.chain(&lost).filter(|key| before.contains(key));
+    let prompts: HashSet<Key> = prompts.iter().map(Key::of).collect();
+    let before = index.rows()[..window.start].iter();
+    let messages = before.filter(|row| row.kind == Kind::Message);
+    let proofs = messages.map(|row| &row.key).chain(&lost);
     Ok(Loaded {
-        delivered: proofs.filter_map(Key::id).collect(),
-        usage_before: spent.before(&on_chain, window.start),
+        delivered: proofs
+            .filter(|key| prompts.contains(key))
+            .filter_map(Key::id)
+            .collect(),
+        usage_before: spent.before(&runs, window.start),
         header: scan.header,
         entries,
         damage,
@@ -152,9 +152,9 @@ impl Scan {
         path: &Path,
         mut seen: impl FnMut(usize, &[u8]),
     ) -> Result<Self, SessionError> {
-        let (mut rows, mut damage) = (Rows::default(), Vec::new());
+        let (mut rows, mut damage, mut before) = (Rows::default(), Vec::new(), Vec::new());
         let (header, end, torn) = each_line(file, path, |number, offset, line| {
-            match (Head::read(line), u32::try_from(line.len())) {
+            match (Head::read(line, &mut before), u32::try_from(line.len())) {
                 (Some(head), Ok(length)) => {
                     if head.kind == Kind::Message {
                         seen(rows.len(), line);
@@ -273,35 +273,40 @@ struct Spent {
 }
 
 impl Spent {
-    /// No usage is longer, in bytes.
-    const LONGEST: usize = 512;
-
     fn note(&mut self, place: usize, line: &[u8]) {
-        const MARK: &[u8] = b",\"usage\":{";
-        let tail = &line[line.len().saturating_sub(Self::LONGEST)..];
-        let Some(at) = memchr::memmem::rfind(tail, MARK) else {
+        /// No usage is longer, in bytes.
+        const LONGEST: usize = 512;
+        let Some(row) = line.trim_ascii_end().strip_suffix(b"}}") else {
             return;
         };
-        // A call's arguments may hold the word; what follows then does not end the row.
-        let usage = &tail[at + MARK.len() - 1..];
-        if let Some(usage) = usage.trim_ascii_end().strip_suffix(b"}}") {
+        let tail = &row[row.len().saturating_sub(LONGEST)..];
+        if tail.last() != Some(&b'}') {
+            return;
+        }
+        // A call's arguments may hold the word; but then more than this follows on them.
+        let usage = memchr::memrchr(b'{', tail).map(|at| tail.split_at(at));
+        if let Some((before, usage)) = usage
+            && before.ends_with(b",\"usage\":")
+        {
             let start = self.text.len();
             self.text.extend(usage);
             self.parts.push((place, start..self.text.len()));
         }
     }
 
-    /// The sum of what stands before the place `start` of the chain.
-    fn before(&self, on_chain: &[bool], start: usize) -> Option<Usage> {
-        let kept = on_chain.iter().enumerate().filter(|(_, kept)| **kept);
-        let end = kept.map(|(place, _)| place).nth(start)?;
-        let before = self.parts.iter().take_while(|(place, _)| *place < end);
-        let mut sum: Option<Usage> = None;
-        for (place, part) in before {
-            if on_chain[*place]
-                && let Ok(usage) = serde_json::from_slice(&self.text[part.clone()])
-            {
-                sum.get_or_insert_default().add(&usage);
+    /// The sum of what stands before the place `start` of the chain, whose rows are at `runs`.
+    fn before(&self, runs: &[Range<usize>], start: usize) -> Option<Usage> {
+        let mut parts = self.parts.iter().peekable();
+        let (mut sum, mut left): (Option<Usage>, usize) = (None, start);
+        for run in runs {
+            let end = run.end.min(run.start.saturating_add(left));
+            left -= end - run.start;
+            while let Some((place, part)) = parts.next_if(|(place, _)| *place < end) {
+                if *place >= run.start
+                    && let Ok(usage) = serde_json::from_slice(&self.text[part.clone()])
+                {
+                    sum.get_or_insert_default().add(&usage);
+                }
             }
         }
         sum

@@ -9,7 +9,7 @@ use shard_types::SessionEntry;
 use crate::index::{Index, Order, Row, Window, parse};
 use crate::lines::Lines;
 use crate::load::{Scan, failed, open};
-use crate::row::Head;
+use crate::row::{Head, Parent};
 use crate::{Header, SessionError};
 
 /// A session that is open for reading. It needs no lock: what is on file never changes.
@@ -64,17 +64,19 @@ impl Reader {
         if length == self.end {
             return Ok(true);
         }
+        let head = self.index.head().and_then(|row| row.key.id());
+        let mut before = head.map_or_else(Vec::new, |id| id.as_str().into());
         let mut lines = Lines::from(&self.file, self.end);
         while let Some(line) = lines.next().map_err(|source| failed(&self.path, source))? {
             if !line.ended {
                 break; // its writer is not done
             }
             if !line.is_blank() {
-                let head = Head::read(line.bytes);
+                let head = Head::read(line.bytes, &mut before);
                 let (Some(head), Ok(length)) = (head, u32::try_from(line.bytes.len())) else {
                     return Ok(false);
                 };
-                if head.parent.as_ref() != self.index.head().map(|row| &row.key) {
+                if head.parent != Parent::Before {
                     return Ok(false);
                 }
                 self.index.push(Row {

@@ -48,17 +48,26 @@ impl Key {
 
 fn uuid(digits: &[u8]) -> Option<[u8; 16]> {
     let digits: &[u8; 32] = digits.try_into().ok()?;
-    let half = |digit: u8| match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        _ => None,
-    };
     let mut bytes = [0; 16];
+    let mut all = 0;
     for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-        *byte = half(pair[0])? << 4 | half(pair[1])?;
+        let (high, low) = (HALVES[pair[0] as usize], HALVES[pair[1] as usize]);
+        all |= high | low;
+        *byte = high << 4 | low;
     }
-    Some(bytes)
+    (all < 16).then_some(bytes)
 }
+
+/// What each byte is worth as a digit; 255 for what is none.
+const HALVES: [u8; 256] = {
+    let mut halves = [255; 256];
+    let mut digit = 0;
+    while digit < 16 {
+        halves[b"0123456789abcdef"[digit] as usize] = digit as u8;
+        digit += 1;
+    }
+    halves
+};
 
 /// What a row holds, as far as reading goes by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,11 +101,20 @@ impl Kind {
     }
 }
 
+/// The row that another one names as the one before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Parent {
+    None,
+    /// The one that was read before it, which is nearly always so.
+    Before,
+    Is(Key),
+}
+
 /// The head of a row: everything but its details.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) key: Key,
-    pub(crate) parent: Option<Key>,
+    pub(crate) parent: Parent,
     /// Milliseconds since the epoch.
     pub(crate) timestamp: u64,
     pub(crate) kind: Kind,
@@ -105,30 +123,41 @@ pub(crate) struct Head {
 impl Head {
     /// Reads the head of a line; none if the line is damaged. A row as this program writes it is
     /// looked at as far as its `details` begin, and at its end; whether what is in between fits is
-    /// found out by whoever parses it. Any other line is parsed whole.
-    pub(crate) fn read(line: &[u8]) -> Option<Self> {
+    /// found out by whoever parses it. Any other line is parsed whole. `before` is the id of the
+    /// row before it as it was written, and becomes that of this row.
+    pub(crate) fn read(line: &[u8], before: &mut Vec<u8>) -> Option<Self> {
         let text = std::str::from_utf8(line).ok()?;
-        if let Some(head) = Self::quick(line) {
+        if let Some(head) = Self::quick(line, before) {
             return Some(head);
         }
         let entry = SessionEntry::from_json(text).ok()?;
+        let parent = match &entry.parent_id {
+            None => Parent::None,
+            Some(parent) if parent.as_str().as_bytes() == before => Parent::Before,
+            Some(parent) => Parent::Is(Key::of(parent)),
+        };
+        before.clear();
+        before.extend(entry.id.as_str().as_bytes());
         Some(Self {
             key: Key::of(&entry.id),
-            parent: entry.parent_id.as_ref().map(Key::of),
+            parent,
             timestamp: entry.timestamp,
             kind: Kind::of(&entry.body),
         })
     }
 
-    fn quick(line: &[u8]) -> Option<Self> {
+    fn quick(line: &[u8], before: &mut Vec<u8>) -> Option<Self> {
         let rest = line.strip_prefix(b"{\"id\":\"")?;
-        let (key, rest) = quoted(rest)?;
+        let (id, rest) = quoted(rest)?;
         let rest = rest.strip_prefix(b",\"parentId\":")?;
         let (parent, rest) = match rest.strip_prefix(b"null") {
-            Some(rest) => (None, rest),
+            Some(rest) => (Parent::None, rest),
             None => {
                 let (parent, rest) = quoted(rest.strip_prefix(b"\"")?)?;
-                (Some(parent), rest)
+                match parent == before {
+                    true => (Parent::Before, rest),
+                    false => (Parent::Is(Key::read(parent)?), rest),
+                }
             }
         };
         let rest = rest.strip_prefix(b",\"timestamp\":")?;
@@ -151,12 +180,15 @@ impl Head {
             b"checkpoint" => Kind::Checkpoint,
             _ => return None,
         };
-        details.trim_ascii_end().ends_with(b"}}").then_some(Self {
-            key: Key::read(key)?,
-            parent: match parent {
-                Some(parent) => Some(Key::read(parent)?),
-                None => None,
-            },
+        if !details.trim_ascii_end().ends_with(b"}}") {
+            return None;
+        }
+        let key = Key::read(id)?;
+        before.clear();
+        before.extend(id);
+        Some(Self {
+            key,
+            parent,
             timestamp,
             kind,
         })
@@ -204,13 +236,18 @@ mod tests {
                 let other = format!(
                     r#" {{ "type":"{kind}", "details":{details}, "timestamp":17, "parentId":{parent}, "id":"{id}" }} "#
                 );
-                let head = Head::read(row.as_bytes()).unwrap();
-                assert_eq!(Some(&head), Head::read(other.as_bytes()).as_ref(), "{row}");
+                let mut before = b"p".to_vec();
+                let head = Head::read(row.as_bytes(), &mut before).unwrap();
+                assert_eq!(before, id.as_str().as_bytes());
+                let again = Head::read(other.as_bytes(), &mut b"p".to_vec());
+                assert_eq!(Some(&head), again.as_ref(), "{row}");
+                assert_eq!(head.parent == Parent::Before, parent == "\"p\"", "{row}");
                 assert_eq!(head.key.id(), Some(id.clone()));
                 let parsed = SessionEntry::from_json(&row).unwrap();
                 assert_eq!(head.kind, Kind::of(&parsed.body), "{row}");
                 let known = head.kind != Kind::Unknown;
-                assert_eq!(Head::quick(row.as_bytes()).is_some(), known, "{row}");
+                let quick = Head::quick(row.as_bytes(), &mut Vec::new());
+                assert_eq!(quick.is_some(), known, "{row}");
             }
         }
     }
@@ -222,7 +259,11 @@ mod tests {
             EntryId::generate()
         );
         for end in 0..row.len() {
-            assert_eq!(Head::read(&row.as_bytes()[..end]), None, "{end}");
+            assert_eq!(
+                Head::read(&row.as_bytes()[..end], &mut Vec::new()),
+                None,
+                "{end}"
+            );
         }
     }
 }

@@ -49,8 +49,9 @@ pub fn summarize(path: &Path) -> Result<Summary, SessionError> {
         title: None,
         message_count: 0,
     };
+    let mut before = Vec::new();
     while let Some(line) = lines.next().map_err(|source| failed(path, source))? {
-        if let Some(head) = Head::read(line.bytes) {
+        if let Some(head) = Head::read(line.bytes, &mut before) {
             summary.take(&head, line.bytes);
         }
     }

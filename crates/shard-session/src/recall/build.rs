@@ -9,8 +9,10 @@ use std::io::{self, BufWriter, Read, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use foldhash::fast::RandomState;
+
 use super::inverted::{
-    Block, Inverted, MAGIC, Segment, digest, put_number, put_part, write_directory,
+    Block, Inverted, MAGIC, Segment, digest, file_under, put_number, put_part, write_directory,
 };
 use super::text::text;
 use super::words::each_word;
@@ -18,10 +20,11 @@ use crate::index::Order;
 use crate::{Reader, SessionError};
 
 /// Memory that one segment may take while it is made, in bytes.
-const MEMORY: usize = 32 << 20;
+const MEMORY: usize = 24 << 20;
 
-/// What a word takes in memory beside its letters, in bytes.
-const PER_WORD: usize = 96;
+/// What a word takes in memory beside its letters, in bytes: its place in the table, which is up
+/// to half empty, and two allocations.
+const PER_WORD: usize = 192;
 
 /// A segment of this much of a session, in bytes, stays as it is.
 const FULL: u64 = 32 << 20;
@@ -34,8 +37,8 @@ pub(super) fn place(session: &Path) -> PathBuf {
     session.with_extension("recall")
 }
 
-/// Writes the inverted index of a session anew where it does not cover everything. Takes about a
-/// second for each 50 MB of new rows, so not for whoever has something else to do. `stop` is asked
+/// Writes the inverted index of a session anew where it does not cover everything. Takes a few
+/// seconds for 100 MB of new rows, so not for whoever has something else to do. `stop` is asked
 /// now and then; when it says so, everything is left as it was.
 ///
 /// # Errors
@@ -121,8 +124,10 @@ fn kept(before: &Inverted, reader: &Reader) -> usize {
 /// The entries of each word, for a segment that is being made.
 struct Growing {
     first: usize,
-    words: HashMap<Box<str>, Entries>,
+    words: HashMap<Box<str>, Entries, RandomState>,
     memory: usize,
+    /// The word that is being added.
+    filed: String,
 }
 
 #[derive(Default)]
@@ -137,14 +142,17 @@ impl Growing {
     fn new(first: usize) -> Self {
         Self {
             first,
-            words: HashMap::new(),
+            words: HashMap::default(),
             memory: 0,
+            filed: String::new(),
         }
     }
 
     fn take(&mut self, at: usize, text: &str) {
         let at = at - self.first;
         each_word(text, |word, _| {
+            file_under(word, &mut self.filed);
+            let word = self.filed.as_str();
             let entries = match self.words.get_mut(word) {
                 Some(entries) => entries,
                 None => {

@@ -16,8 +16,8 @@ use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
-use super::query::{Fit, fit, is_prefix};
-use super::words::LONGEST;
+use super::query::{Fit, is_prefix};
+use super::words::{LONGEST, is_compound};
 use crate::Reader;
 
 /// What the file begins and ends with; its last byte is the version of the format.
@@ -141,13 +141,18 @@ impl Inverted {
     /// # Errors
     /// When a block cannot be read or is damaged.
     pub(super) fn look_up(&self, term: &str, mut each: impl FnMut(usize, Fit)) -> io::Result<()> {
+        let mut filed = String::new();
+        file_under(term, &mut filed);
+        let filed = Filed {
+            word: &filed,
+            finds_longer: is_prefix(term),
+        };
         for segment in &self.segments {
             let blocks = &segment.blocks;
-            let start = blocks.partition_point(|block| &*block.first_word <= term);
+            let start = blocks.partition_point(|block| &*block.first_word <= filed.word);
             let start = start.saturating_sub(1);
             let may_hold = |block: &&Block| {
-                &*block.first_word <= term
-                    || (is_prefix(term) && block.first_word.starts_with(term))
+                &*block.first_word <= filed.word || filed.fit(&block.first_word) != Fit::None
             };
             for block in blocks[start..].iter().take_while(may_hold) {
                 let mut bytes = vec![0; block.length];
@@ -155,10 +160,36 @@ impl Inverted {
                 if digest(&bytes) != block.digest {
                     return Err(damaged());
                 }
-                read_block(&bytes, term, segment, &mut each)?;
+                read_block(&bytes, &filed, segment, &mut each)?;
             }
         }
         Ok(())
+    }
+}
+
+/// What a word is filed under. Compounds stand apart: whoever looks for the beginning of a word
+/// need not go through them, since their parts are filed too.
+pub(super) fn file_under(word: &str, filed: &mut String) {
+    filed.clear();
+    if is_compound(word) {
+        filed.push('\u{1}');
+    }
+    filed.push_str(word);
+}
+
+/// A word that is looked for, as it is filed.
+struct Filed<'a> {
+    word: &'a str,
+    finds_longer: bool,
+}
+
+impl Filed<'_> {
+    fn fit(&self, word: &str) -> Fit {
+        match word.strip_prefix(self.word) {
+            Some("") => Fit::Same,
+            Some(_) if self.finds_longer => Fit::Prefix,
+            _ => Fit::None,
+        }
     }
 }
 
@@ -181,7 +212,7 @@ fn fits(segments: &[Segment], reader: &Reader) -> bool {
 
 fn read_block(
     bytes: &[u8],
-    term: &str,
+    term: &Filed<'_>,
     segment: &Segment,
     each: &mut impl FnMut(usize, Fit),
 ) -> io::Result<()> {
@@ -195,7 +226,7 @@ fn read_block(
         word.truncate(shared);
         word.extend(rest.part()?);
         let mut entries = Bytes(rest.part()?);
-        let fit = fit(term, std::str::from_utf8(&word).map_err(|_| damaged())?);
+        let fit = term.fit(std::str::from_utf8(&word).map_err(|_| damaged())?);
         if fit == Fit::None {
             continue;
         }

@@ -12,37 +12,63 @@ pub(crate) const LONGEST: usize = 64;
 
 /// Calls `each` with every word, in lower case, and where it stands. A word may come several times.
 pub(crate) fn each_word(text: &str, mut each: impl FnMut(&str, Range<usize>)) {
-    let mut lower = String::with_capacity(LONGEST);
-    let mut give = |range: Range<usize>| {
-        lower.clear();
-        for c in text[range.clone()].chars() {
-            match c.is_ascii() {
-                true => lower.push(c.to_ascii_lowercase()),
-                false => lower.extend(c.to_lowercase()),
-            }
-            if lower.len() > LONGEST {
-                break;
-            }
-        }
-        each(&lower[..lower.floor_char_boundary(LONGEST)], range);
-    };
+    let mut lower = String::with_capacity(2 * LONGEST);
     let mut rest = 0;
-    while let Some(run) = next_run(text, rest) {
+    while let Some((run, classes)) = next_run(text, rest) {
         rest = run.end;
-        run_words(text, run, &mut give);
+        if classes == LETTER && run.len() <= LONGEST {
+            // Most words are like this, and need nothing more.
+            each(&text[run.clone()], run);
+            continue;
+        }
+        run_words(text, run, &mut |range| {
+            lower.clear();
+            for c in text[range.clone()].chars() {
+                match c.is_ascii() {
+                    true => lower.push(c.to_ascii_lowercase()),
+                    false => lower.extend(c.to_lowercase()),
+                }
+                if lower.len() > LONGEST {
+                    break;
+                }
+            }
+            each(&lower[..lower.floor_char_boundary(LONGEST)], range);
+        });
     }
 }
 
-/// Characters that hold a path, a version, an address or a compound together.
+/// Small letters and digits.
+const LETTER: u8 = 1;
+/// Capital letters and the underscore.
+const PARTS: u8 = 2;
+/// What holds a path, a version, an address or a compound together.
+const JOINT: u8 = 4;
+/// Part of a character that is not ASCII.
+const HIGH: u8 = 8;
+
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        classes[byte] = match byte as u8 {
+            b'a'..=b'z' | b'0'..=b'9' => LETTER,
+            b'A'..=b'Z' | b'_' => PARTS,
+            b'.' | b'/' | b'-' | b':' | b'@' => JOINT,
+            0x80.. => HIGH,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    classes
+};
+
+/// Whether a word is one of several.
+pub(crate) fn is_compound(word: &str) -> bool {
+    word.bytes().any(|byte| CLASSES[byte as usize] == JOINT)
+}
+
 fn is_joint(c: char) -> bool {
-    matches!(c, '.' | '/' | '-' | ':' | '@')
-}
-
-fn is_letter(c: char) -> bool {
-    match c.is_ascii() {
-        true => c.is_ascii_alphanumeric() || c == '_',
-        false => c.is_alphanumeric() && !is_character(c),
-    }
+    c.is_ascii() && CLASSES[c as usize] == JOINT
 }
 
 /// Of a script that puts no spaces between words.
@@ -53,24 +79,40 @@ fn is_character(c: char) -> bool {
 }
 
 /// The next run of letters and joints that begins and ends with a letter, or the next character
-/// that is a word by itself.
-fn next_run(text: &str, from: usize) -> Option<Range<usize>> {
-    let mut start = None;
-    let mut end = from;
-    for (at, c) in text[from..].char_indices() {
-        let at = from + at;
-        if is_letter(c) {
+/// that is a word by itself; and the classes of what is in it.
+fn next_run(text: &str, from: usize) -> Option<(Range<usize>, u8)> {
+    let bytes = text.as_bytes();
+    let (mut at, mut end, mut start, mut classes) = (from, from, None, 0);
+    while let Some(&byte) = bytes.get(at) {
+        let class = CLASSES[byte as usize];
+        if class & (LETTER | PARTS) != 0 {
             start.get_or_insert(at);
-            end = at + c.len_utf8();
-        } else if start.is_none() {
-            if is_character(c) && c.is_alphanumeric() {
-                return Some(at..at + c.len_utf8());
+            classes |= class;
+            at += 1;
+            end = at;
+        } else if class == HIGH {
+            let c = text[at..].chars().next().unwrap_or(' ');
+            let next = at + c.len_utf8();
+            let is_word = c.is_alphanumeric();
+            match start {
+                None if is_word && is_character(c) => return Some((at..next, HIGH)),
+                _ if is_word && !is_character(c) => {
+                    start.get_or_insert(at);
+                    classes |= HIGH;
+                    end = next;
+                }
+                Some(_) => break,
+                None => {}
             }
-        } else if !is_joint(c) {
+            at = next;
+        } else if class == JOINT || start.is_none() {
+            classes |= if start.is_some() { class } else { 0 };
+            at += 1;
+        } else {
             break;
         }
     }
-    start.map(|start| start..end)
+    start.map(|start| (start..end, classes))
 }
 
 fn run_words(text: &str, run: Range<usize>, give: &mut impl FnMut(Range<usize>)) {
@@ -83,17 +125,16 @@ fn run_words(text: &str, run: Range<usize>, give: &mut impl FnMut(Range<usize>))
             Some(start..start + piece.len())
         })
     };
-    let is_compound = |range: &Range<usize>| text[range.clone()].contains(is_joint);
-    if is_compound(&run) {
+    if is_compound(&text[run.clone()]) {
         give(run.clone());
     }
     for name in pieces(run.clone(), |c| c == '/') {
-        if name != run && is_compound(&name) {
+        if name != run && is_compound(&text[name.clone()]) {
             let shown = text[name.clone()].trim_matches(is_joint);
             let before =
                 text[name.clone()].len() - text[name.clone()].trim_start_matches(is_joint).len();
             let start = name.start + before;
-            if shown.contains(is_joint) {
+            if is_compound(shown) {
                 give(start..start + shown.len());
             }
         }
