@@ -167,7 +167,8 @@ impl Boot {
         let handle = channel.handle.clone();
         let (gate, mut diagnostics) = self.gate(&cwd, grants_path, &output_dir);
         let mut host = ExtensionHost::new(Arc::clone(&bus), Arc::new(SessionUi::new(&handle)));
-        host.install(&bundled::Tools(self.builtin_tools())).await;
+        host.install(&bundled::Tools(self.builtin_tools(&found.path)))
+            .await;
         host.install(&bundled::Modes).await;
         host.install(&bundled::Gatekeeper(Arc::new(gate))).await;
         host.install(&bundled::Providers(self.providers())).await;
@@ -331,7 +332,7 @@ impl Boot {
         (gate, diagnostics)
     }
 
-    fn builtin_tools(&self) -> Vec<Arc<dyn Tool>> {
+    fn builtin_tools(&self, session: &Path) -> Vec<Arc<dyn Tool>> {
         let secret: Vec<_> = self
             .config
             .providers
@@ -343,6 +344,7 @@ impl Boot {
         builtin(
             &Arc::new(ReadLog::default()),
             Bash::new(environment, timeout, self.sandbox()),
+            session,
         )
     }
 

@@ -263,8 +263,11 @@ impl Recall {
         Ok(found)
     }
 
-    /// Whether an entry is what an earlier search gave.
-    fn is_search(&self, at: usize) -> Result<bool, SessionError> {
+    /// Whether an entry is the result of an earlier search.
+    ///
+    /// # Errors
+    /// When the session cannot be read.
+    pub fn is_search(&self, at: usize) -> Result<bool, SessionError> {
         let index = self.reader.index();
         let kind = |at: usize| index.rows()[index.said()[at] as usize].kind;
         if kind(at) != Kind::ToolResult {
