@@ -158,7 +158,8 @@ impl Part {
             parent: None,
             head: None,
         };
-        for checkpoint in std::iter::once(&header).chain(&self.in_force) {
+        let in_force = self.in_force.iter().map(|it| with_new_message(it, &ids));
+        for checkpoint in std::iter::once(header).chain(in_force) {
             chain.checkpoint(checkpoint).map_err(&failed)?;
         }
         let mut outcome = Ok(());
@@ -256,6 +257,19 @@ fn in_force(reader: &Reader, end: usize) -> Result<Vec<Checkpoint>, SessionError
         .collect())
 }
 
+/// What a mode keeps may name the message that it is from; the fork has a copy of that.
+fn with_new_message(checkpoint: &Checkpoint, ids: &HashMap<Key, EntryId>) -> Checkpoint {
+    let mut checkpoint = checkpoint.clone();
+    if let Checkpoint::Other(details) = &mut checkpoint
+        && let Some(Value::String(message)) = details.get_mut("messageId")
+        && let Ok(old) = message.parse()
+        && let Some(new) = ids.get(&Key::of(&old))
+    {
+        *message = new.to_string();
+    }
+    checkpoint
+}
+
 /// The kind of a checkpoint that holds until the next of its kind.
 fn lasting(checkpoint: &Checkpoint) -> Option<String> {
     match checkpoint {
@@ -303,12 +317,12 @@ struct Writer<W: Write> {
 }
 
 impl<W: Write> Writer<W> {
-    fn checkpoint(&mut self, checkpoint: &Checkpoint) -> io::Result<()> {
+    fn checkpoint(&mut self, checkpoint: Checkpoint) -> io::Result<()> {
         self.entry(SessionEntry {
             id: EntryId::generate(),
             parent_id: None,
             timestamp: time::now_ms(),
-            body: EntryBody::Checkpoint(checkpoint.clone()),
+            body: EntryBody::Checkpoint(checkpoint),
         })
     }
 

@@ -203,6 +203,22 @@ fn a_fork_goes_on_in_the_mode_and_with_the_plan_of_its_source() {
 }
 
 #[test]
+fn a_plan_names_the_copy_of_its_message() {
+    let mut sample = Sample::new();
+    let said = sample.user("one");
+    let details = json!({ "text": "x", "messageId": said });
+    let details = details.as_object().unwrap().clone();
+    let plan = Checkpoint::other("plan", details).unwrap();
+    sample.add(EntryBody::Checkpoint(plan));
+    let forked = split(&sample.path, &said);
+    let entries = load(&forked.path).unwrap().entries;
+    let EntryBody::Checkpoint(Checkpoint::Other(plan)) = &entries[1].body else {
+        panic!("{:?}", entries[1]);
+    };
+    assert_eq!(plan["messageId"], json!(forked.head_entry_id));
+}
+
+#[test]
 fn there_is_no_fork_at_what_was_not_said() {
     let mut sample = Sample::new();
     let checkpoint = sample.mode("plan");
