@@ -9,7 +9,7 @@ const CHUNK: usize = 256 << 10;
 
 /// Longest line that is looked at, in bytes. No row that is written comes near it; a longer one is
 /// no row, and must not fill the memory of whoever opens the file.
-pub(crate) const MAX_LINE: usize = 1 << 30;
+const MAX_LINE: usize = 256 << 20;
 
 /// One line of a file.
 #[derive(Debug)]
@@ -46,6 +46,7 @@ pub(crate) struct Lines<'a> {
     /// Where the held part starts in the file.
     offset: u64,
     number: u64,
+    longest: usize,
 }
 
 impl<'a> Lines<'a> {
@@ -57,6 +58,7 @@ impl<'a> Lines<'a> {
             held: 0..0,
             offset,
             number: 0,
+            longest: MAX_LINE,
         }
     }
 
@@ -71,7 +73,7 @@ impl<'a> Lines<'a> {
                 return Ok(Some(self.give(start, searched + at, true, too_long)));
             }
             searched = held.len();
-            if searched > MAX_LINE {
+            if searched > self.longest {
                 too_long = true;
                 self.offset += searched as u64;
                 self.held = 0..0;
@@ -152,5 +154,27 @@ mod tests {
         assert_eq!(seen, want);
         let mut rest = Lines::from(&file, end);
         assert_eq!(rest.next().unwrap().unwrap().bytes, b"end");
+    }
+
+    #[test]
+    fn a_line_without_an_end_in_sight_is_passed_over() {
+        let mut file = tempfile::tempfile().unwrap();
+        let long = "x".repeat(5 * CHUNK);
+        write!(file, "a\n{long}\nb\n{long}").unwrap();
+        let mut lines = Lines::from(&file, 0);
+        lines.longest = CHUNK;
+        let mut seen = Vec::new();
+        while let Some(line) = lines.next().unwrap() {
+            seen.push((line.offset, line.bytes.to_vec(), line.too_long, line.ended));
+        }
+        let after = 2 + long.len() as u64 + 1;
+        let want = [
+            (0, b"a".to_vec(), false, true),
+            (2, vec![], true, true),
+            (after, b"b".to_vec(), false, true),
+            (after + 2, vec![], true, false),
+        ];
+        assert_eq!(seen, want);
+        assert!(lines.buffer.len() <= 4 * CHUNK);
     }
 }

@@ -42,7 +42,8 @@ pub struct Hit {
 pub struct Found {
     /// Best first.
     pub hits: Vec<Hit>,
-    /// How many there are in all.
+    /// How many there are in all. Results of earlier searches are taken off as far as the hits
+    /// reach.
     pub total: usize,
     /// The search was stopped here: what is older was not looked at.
     pub stopped_at: Option<usize>,
