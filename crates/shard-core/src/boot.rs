@@ -187,7 +187,8 @@ impl Boot {
         let around = self.surroundings();
         let providers = configured(&self.config, &around);
         let mut host = ExtensionHost::new(Arc::clone(&bus), Arc::new(SessionUi::new(&handle)));
-        host.install(&bundled::Tools(self.builtin_tools())).await;
+        host.install(&bundled::Tools(self.builtin_tools(&found.path)))
+            .await;
         host.install(&bundled::Skills(Arc::clone(&knowledge))).await;
         host.install(&bundled::Modes).await;
         host.install(&bundled::Gatekeeper(Arc::clone(&gate) as _))
@@ -412,7 +413,7 @@ impl Boot {
         }
     }
 
-    fn builtin_tools(&self) -> Vec<Arc<dyn Tool>> {
+    fn builtin_tools(&self, session: &Path) -> Vec<Arc<dyn Tool>> {
         let secret: Vec<_> = self
             .config
             .providers
@@ -424,6 +425,7 @@ impl Boot {
         builtin(
             &Arc::new(ReadLog::default()),
             Bash::new(environment, timeout, self.sandbox()),
+            session,
         )
     }
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use shard_types::{ErrorCode, SessionId};
+use shard_types::{EntryId, ErrorCode, SessionId};
 
 /// Why a session could not be opened, read or written.
 #[derive(Debug, thiserror::Error)]
@@ -14,6 +14,11 @@ pub enum SessionError {
     /// There is no session of this folder.
     #[error("there is no earlier session of {0} to continue; leave out --continue to start one")]
     NoneToContinue(PathBuf),
+    /// The session has no such message or result.
+    #[error(
+        "the session has no message or result {0}; name the id of one that it shows, of another kind of row there is no fork"
+    )]
+    NoEntry(EntryId),
     /// Another process writes the session.
     #[error(
         "the session {path} is in use by another process; end that one first, or start a session of its own"
@@ -47,7 +52,7 @@ impl SessionError {
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::NotFound(_) | Self::NoneToContinue(_) => ErrorCode::NotFound,
+            Self::NotFound(_) | Self::NoneToContinue(_) | Self::NoEntry(_) => ErrorCode::NotFound,
             Self::InUse { .. } => ErrorCode::Conflict,
             Self::Corrupt { .. } => ErrorCode::SessionCorrupt,
             Self::Io { .. } => ErrorCode::InternalError,

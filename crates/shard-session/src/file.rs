@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use shard_types::{EntryBody, EntryId, SessionEntry, time};
 
+use crate::index::{Index, Row};
 use crate::load::{self, Loaded};
+use crate::row::{Key, Kind};
 use crate::{Header, SessionError};
 
 /// The one writer of a session. Holds the file's lock for as long as it lives.
@@ -17,7 +19,8 @@ use crate::{Header, SessionError};
 pub struct SessionFile {
     path: PathBuf,
     file: Arc<File>,
-    head: Option<EntryId>,
+    /// Ends with the row that the next one follows on.
+    index: Arc<Index>,
     /// Where the next row starts.
     length: u64,
     /// Part of a row could not be taken back; the next one must not be glued to it.
@@ -51,7 +54,7 @@ impl SessionFile {
         let mut session = Self {
             path: path.to_owned(),
             file: Arc::new(file),
-            head: None,
+            index: Arc::default(),
             length: 0,
             torn: false,
             fresh: Arc::new(AtomicBool::new(true)),
@@ -89,12 +92,18 @@ impl SessionFile {
         let session = Self {
             path: path.to_owned(),
             file: Arc::new(file),
-            head: loaded.entries.last().map(|entry| entry.id.clone()),
+            index: Arc::clone(&loaded.index),
             length,
             torn: loaded.torn,
             fresh: Arc::new(AtomicBool::new(false)),
         };
         Ok((session, loaded))
+    }
+
+    /// Where each row stands, up to the last one.
+    #[must_use]
+    pub fn index(&self) -> &Index {
+        &self.index
     }
 
     /// Where the session stands.
@@ -123,15 +132,22 @@ impl SessionFile {
     ) -> Result<SessionEntry, SessionError> {
         let entry = SessionEntry {
             id,
-            parent_id: self.head.clone(),
+            parent_id: self.index.head().and_then(|row| row.key.id()),
             timestamp: time::now_ms(),
             body,
         };
         let mut line =
             serde_json::to_vec(&entry).map_err(|error| self.failed("write to", error.into()))?;
+        let length = u32::try_from(line.len())
+            .map_err(|_| self.failed("write to", io::ErrorKind::FileTooLarge.into()))?;
         line.push(b'\n');
-        self.write(&line)?;
-        self.head = Some(entry.id.clone());
+        let offset = self.write(&line)?;
+        Arc::make_mut(&mut self.index).push(Row {
+            offset,
+            length,
+            kind: Kind::of(&entry.body),
+            key: Key::of(&entry.id),
+        });
         Ok(entry)
     }
 
@@ -145,15 +161,17 @@ impl SessionFile {
         }
     }
 
-    fn write(&mut self, bytes: &[u8]) -> Result<(), SessionError> {
+    /// Gives the offset at which the bytes stand.
+    fn write(&mut self, bytes: &[u8]) -> Result<u64, SessionError> {
         if self.torn {
             self.end_torn_row()?;
         }
         self.check_place()?;
         match (&*self.file).write_all(bytes) {
             Ok(()) => {
+                let offset = self.length;
                 self.length += bytes.len() as u64;
-                Ok(())
+                Ok(offset)
             }
             Err(error) => {
                 // Half a row would be damage.

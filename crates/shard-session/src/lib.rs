@@ -9,19 +9,32 @@
 
 mod error;
 mod file;
+mod fork;
 mod grants;
+mod header;
+mod index;
+mod lines;
 mod load;
 mod locate;
+mod page;
+mod reader;
+pub mod recall;
+mod row;
 mod summary;
 mod usage;
 
 pub use error::SessionError;
 pub use file::{SessionFile, Syncer};
+pub use fork::{Forked, fork, forked_by};
 pub use grants::{
     CommandSignature, Covers, MAX_GRANTS, Operand, StoredGrant, read_grants, revoke_grant,
     set_grants_aside, write_grants,
 };
-pub use load::{Damage, Header, Loaded, load};
-pub use locate::{SessionRef, by_id, latest};
-pub use summary::{Page, Summary, page, summarize};
+pub use header::Header;
+pub use index::Index;
+pub use load::{Damage, Loaded, check, load};
+pub use locate::{SessionRef, by_id, family, latest};
+pub use page::{Page, page};
+pub use reader::Reader;
+pub use summary::{Summary, summarize};
 pub use usage::{UsageLog, UsageRecord, UsageSum, sum_usage};

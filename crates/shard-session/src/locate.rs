@@ -1,13 +1,12 @@
 //! Finding a session among the stored ones.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use shard_types::SessionId;
 
-use crate::{Header, SessionError};
+use crate::{Header, SessionError, Summary, summarize};
 
 /// A stored session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +40,7 @@ pub fn latest(folder: &Path, cwd: &Path) -> Result<SessionRef, SessionError> {
     files.extend(self::files(&folder.join("forks")));
     files.sort_unstable_by_key(|file| std::cmp::Reverse(file.0));
     let mut found = files.into_iter().filter_map(|(_, path)| {
-        let header = header(&path)?;
+        let header = Header::of_file(&path).ok()?;
         (Path::new(&header.cwd) == cwd).then_some(SessionRef { path, header })
     });
     found
@@ -49,23 +48,58 @@ pub fn latest(folder: &Path, cwd: &Path) -> Result<SessionRef, SessionError> {
         .ok_or_else(|| SessionError::NoneToContinue(cwd.to_owned()))
 }
 
-fn files(folder: &Path) -> Vec<(SystemTime, PathBuf)> {
+/// A session and its forks, those of forks too, newest first. `path` is the session's file; forks
+/// that cannot be read are passed over.
+///
+/// # Errors
+/// When the session itself cannot be read.
+pub fn family(path: &Path) -> Result<Vec<Summary>, SessionError> {
+    let first = summarize(path)?;
+    let forks = files(&forks_folder(path));
+    let mut others: Vec<_> = forks
+        .into_iter()
+        .filter_map(|(_, path)| {
+            let (header, source) = Header::with_source_of_file(&path).ok()?;
+            Some((header.session_id, source?.0, path))
+        })
+        .collect();
+    let mut ids = HashSet::from([first.header.session_id.clone()]);
+    let mut found = vec![first];
+    // A fork may have been read before the one that it was split off from.
+    loop {
+        let before = others.len();
+        others.retain(|(id, source, path)| {
+            let related = ids.contains(source);
+            if related && ids.insert(id.clone()) {
+                found.extend(summarize(path).ok());
+            }
+            !related
+        });
+        if others.len() == before {
+            break;
+        }
+    }
+    found.sort_by(|a, b| {
+        (b.updated_at, &b.header.session_id).cmp(&(a.updated_at, &a.header.session_id))
+    });
+    Ok(found)
+}
+
+/// Where the forks of a session are: beside it in `forks/`, those of a fork beside that.
+pub(crate) fn forks_folder(path: &Path) -> PathBuf {
+    const FORKS: &str = "forks";
+    let folder = path.parent().unwrap_or(Path::new("."));
+    match folder.ends_with(FORKS) {
+        true => folder.to_owned(),
+        false => folder.join(FORKS),
+    }
+}
+
+pub(crate) fn files(folder: &Path) -> Vec<(SystemTime, PathBuf)> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let sessions =
         entries.filter(|entry| entry.path().extension().is_some_and(|ext| ext == "jsonl"));
     sessions
         .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
         .collect()
-}
-
-/// Longest header line that is looked at, in bytes.
-const HEADER_BYTES: u64 = 64 * 1024;
-
-fn header(path: &Path) -> Option<Header> {
-    let mut line = Vec::new();
-    let file = File::open(path).ok()?;
-    BufReader::new(file.take(HEADER_BYTES))
-        .read_until(b'\n', &mut line)
-        .ok()?;
-    Header::read(&line).ok()
 }

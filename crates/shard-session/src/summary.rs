@@ -1,23 +1,17 @@
-//! What a list of sessions shows of one, and pages of its messages.
+//! What a list of sessions shows of one.
 
-use std::borrow::Cow;
-use std::fs::File;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use serde::Deserialize;
-use serde_json::value::RawValue;
-use shard_types::{
-    Checkpoint, EntryBody, EntryId, Message, MessageDetails, Role, SessionEntry, SessionId,
-};
+use shard_types::{ContentBlock, EntryBody, EntryId, MessageDetails, Role, SessionId};
 
-use crate::{Header, SessionError, load};
+use crate::index::parse;
+use crate::lines::Lines;
+use crate::load::{failed, open};
+use crate::row::{Head, Kind};
+use crate::{Header, SessionError};
 
 /// Longest title, in characters.
 const TITLE: usize = 80;
-
-/// How much of a session one page carries, in bytes of JSON, unless a single message is larger.
-const PAGE_BYTES: usize = 4 << 20;
 
 /// One session in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,71 +28,58 @@ pub struct Summary {
     pub forked_from: Option<(SessionId, EntryId)>,
 }
 
-/// A row as far as a summary looks at it.
-#[derive(Deserialize)]
-struct Row<'a> {
-    timestamp: u64,
-    #[serde(rename = "type", borrow)]
-    kind: Cow<'a, str>,
-    #[serde(borrow)]
-    details: &'a RawValue,
-}
-
-/// Reads through a session without keeping it. Lines that cannot be read are passed over.
+/// Reads through a session without keeping it. Of each row the head is looked at and no more;
+/// lines that have none are passed over.
 ///
 /// # Errors
 /// When it cannot be read, or has no header.
 pub fn summarize(path: &Path) -> Result<Summary, SessionError> {
-    let io = |source| SessionError::Io {
-        action: "read",
-        path: path.to_owned(),
-        source,
-    };
-    let mut reader = BufReader::with_capacity(1 << 16, File::open(path).map_err(io)?);
-    let mut line = Vec::new();
-    reader.read_until(b'\n', &mut line).map_err(io)?;
-    let corrupt = |reason| SessionError::Corrupt {
+    let file = open(path)?;
+    let mut lines = Lines::from(&file, 0);
+    let first = lines.next().map_err(|source| failed(path, source))?;
+    let read = Header::with_source(first.map_or(&[], |line| line.bytes));
+    let (header, forked_from) = read.map_err(|reason| SessionError::Corrupt {
         path: path.to_owned(),
         reason,
-    };
-    let header = Header::read(&line).map_err(corrupt)?;
+    })?;
     let mut summary = Summary {
-        forked_from: forked_from(&line),
+        forked_from,
         updated_at: header.created_at,
         header,
         title: None,
         message_count: 0,
     };
-    line.clear();
-    while reader.read_until(b'\n', &mut line).map_err(io)? > 0 {
-        if let Ok(row) = serde_json::from_slice(&line) {
-            summary.take(&row);
+    let mut before = Vec::new();
+    while let Some(line) = lines.next().map_err(|source| failed(path, source))? {
+        if let Some(head) = Head::read(line.bytes, &mut before) {
+            summary.take(&head, line.bytes);
         }
-        line.clear();
     }
     Ok(summary)
 }
 
 impl Summary {
-    fn take(&mut self, row: &Row<'_>) {
-        self.updated_at = row.timestamp;
-        if row.kind != "message" {
+    fn take(&mut self, head: &Head, line: &[u8]) {
+        self.updated_at = head.timestamp;
+        if head.kind != Kind::Message {
             return;
         }
         self.message_count += 1;
-        if self.title.is_none() {
-            self.title = title(row.details.get());
+        if self.title.is_none()
+            && let Some(entry) = parse(line)
+            && let EntryBody::Message(details) = &entry.body
+        {
+            self.title = title(details);
         }
     }
 }
 
-fn title(details: &str) -> Option<String> {
-    let details: MessageDetails = serde_json::from_str(details).ok()?;
+fn title(details: &MessageDetails) -> Option<String> {
     if details.role != Role::User {
         return None;
     }
     let text = details.content.iter().find_map(|block| match block {
-        shard_types::ContentBlock::Text { text } => Some(text.as_str()),
+        ContentBlock::Text { text } => Some(text.as_str()),
         _ => None,
     })?;
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
@@ -108,60 +89,4 @@ fn title(details: &str) -> Option<String> {
         .take(TITLE)
         .collect();
     Some(shown).filter(|title| !title.is_empty())
-}
-
-fn forked_from(line: &[u8]) -> Option<(SessionId, EntryId)> {
-    let entry = SessionEntry::from_json(std::str::from_utf8(line).ok()?).ok()?;
-    match entry.body {
-        EntryBody::Checkpoint(Checkpoint::Fork {
-            source_session_id,
-            source_entry_id,
-            ..
-        }) => Some((source_session_id, source_entry_id)),
-        _ => None,
-    }
-}
-
-/// A part of a session's messages.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Page {
-    /// Oldest first, pictures included. One row each; results are messages of the user.
-    pub messages: Vec<Message>,
-    /// There are older ones.
-    pub has_more: bool,
-}
-
-/// The last `limit` messages of a session, or the last ones before an entry; fewer if they are
-/// large.
-///
-/// # Errors
-/// When the session cannot be read; `None` when it has no message of the id `before`.
-pub fn page(
-    path: &Path,
-    before: Option<&EntryId>,
-    limit: usize,
-) -> Result<Option<Page>, SessionError> {
-    let entries = load(path)?.entries;
-    let mut all: Vec<Message> = entries.iter().filter_map(SessionEntry::message).collect();
-    let end = match before {
-        None => all.len(),
-        Some(id) => match all.iter().position(|message| message.id == *id) {
-            Some(at) => at,
-            None => return Ok(None),
-        },
-    };
-    let (mut start, mut room) = (end, PAGE_BYTES);
-    while start > 0 && end - start < limit {
-        let size = serde_json::to_vec(&all[start - 1]).map_or(0, |json| json.len());
-        if size > room && start < end {
-            break;
-        }
-        room = room.saturating_sub(size);
-        start -= 1;
-    }
-    all.truncate(end);
-    Ok(Some(Page {
-        messages: all.split_off(start),
-        has_more: start > 0,
-    }))
 }

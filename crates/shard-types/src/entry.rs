@@ -118,10 +118,6 @@ pub struct CompactionDetails {
     pub compactor: String,
     /// Its number in this session, from 0.
     pub index: u64,
-    /// What the session's provider calls had taken up to here, so that whoever takes it up again
-    /// need not read what the summary stands for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub usage: Option<Usage>,
 }
 
 /// `details` of a checkpoint, by their `artifactKind`.
@@ -159,6 +155,12 @@ pub enum Checkpoint {
         source_session_id: SessionId,
         /// The entry that it was split at.
         source_entry_id: EntryId,
+        /// The sender's key against doing it twice.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request_key: Option<String>,
+        /// The copy of that entry, or of the last result that belongs to it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        head_entry_id: Option<EntryId>,
     },
     /// A prompt was accepted. It is on disk before its sender hears so, and runs once even when
     /// the process ends before its turn.

@@ -1,5 +1,5 @@
-//! How fast the program starts, how little memory it keeps, and what a command costs on top of
-//! the shell that runs it.
+//! How fast the program starts, how little memory it keeps, what a command costs on top of the
+//! shell that runs it, and what a long session costs.
 //!
 //! Measures the program at `SHARD_BIN` against the scripted model, which answers at once from a
 //! thread of this process. Reports; judges nothing: times depend on the machine, so each stands
@@ -12,6 +12,7 @@ mod child;
 mod daemon;
 mod memory;
 mod samples;
+mod sessions;
 mod start;
 mod table;
 
@@ -63,6 +64,7 @@ async fn measure() -> Result<Table> {
         .aim("bare bash + 2.5 ms")
         .beside(round.gap.median(), bare);
     memory::idle()?.report(&mut table);
+    sessions::measure(&mut table)?;
     daemon::measure(&mut table).await?;
     Ok(table)
 }

@@ -7,6 +7,7 @@ mod asks;
 mod models;
 mod modes;
 mod provider_failures;
+mod recall;
 mod responses;
 mod shard_run;
 mod steering;

@@ -28,7 +28,10 @@ async fn a_plan_is_made_without_a_change_and_carried_out_after_a_restart() {
     let told = &model.request(1).await.tool_results()[0].1;
     assert!(told.contains("the mode plan"), "{told}");
     let offered = model.request(0).await;
-    assert_eq!(offered.tools(), ["read", "ls", "find", "grep", "ask_user"]);
+    assert_eq!(
+        offered.tools(),
+        ["read", "ls", "find", "grep", "ask_user", "recall"]
+    );
     agent.quit().await;
 
     let agent = AgentProcess::start(&home, &["--continue"]);

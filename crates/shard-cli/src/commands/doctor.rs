@@ -298,9 +298,9 @@ fn sessions(state_home: &Path, findings: &mut Findings) {
     files.sort_unstable();
     findings.add("sessions", State::Good, format!("{} stored", files.len()));
     for path in files.iter().rev().take(SESSIONS) {
-        match shard_session::load(path) {
-            Ok(loaded) => {
-                for damage in loaded.damage {
+        match shard_session::check(path) {
+            Ok(damaged) => {
+                for damage in damaged {
                     let message = format!(
                         "{}: line {} is damaged and is skipped",
                         path.display(),

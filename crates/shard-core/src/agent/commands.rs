@@ -202,21 +202,16 @@ impl AgentSession {
     }
 
     fn session_op(&mut self, wish: &SessionOp, reply: Reply) {
-        if self.turn.is_some() || !self.queue.is_empty() {
-            return reply(Err(refuse(
+        let busy = self.turn.is_some() || !self.queue.is_empty();
+        match wish.op {
+            SessionOpKind::List => reply(self.list_sessions()),
+            SessionOpKind::Compact | SessionOpKind::Fork if busy => reply(Err(refuse(
                 ErrorCode::Conflict,
                 "a turn runs or waits; try again when the agent is idle",
-            )));
+            ))),
+            SessionOpKind::Compact => self.compact_on_demand(wish.args.as_ref(), reply),
+            SessionOpKind::Fork => reply(self.fork(wish)),
         }
-        let what = match wish.op {
-            SessionOpKind::Compact => return self.compact_on_demand(wish.args.as_ref(), reply),
-            SessionOpKind::Fork => "forking",
-            SessionOpKind::List => "listing sessions",
-        };
-        reply(Err(refuse(
-            ErrorCode::NotFound,
-            format!("{what} is not configured in this agent"),
-        )));
     }
 
     fn answer_permission(&mut self, response: PermissionResponse) -> Outcome {

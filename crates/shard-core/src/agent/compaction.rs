@@ -212,7 +212,6 @@ impl AgentSession {
             tokens_after: tokens_before.saturating_sub(given_up).max(size(kept)) + new,
             compactor: compactor.name().to_owned(),
             index,
-            usage: self.conversation.usage(),
             summary,
         })
     }

@@ -33,6 +33,13 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
+    /// Takes up what is known of messages and results before the first entry: how many there are, and
+    /// what the provider calls took.
+    pub(super) fn start_from(&mut self, before: u64, usage: Option<Usage>) {
+        self.before = before;
+        self.usage = usage;
+    }
+
     /// Takes up an entry that is on disk.
     pub(super) fn add(&mut self, entry: SessionEntry) {
         let mut measured = None;
@@ -76,9 +83,6 @@ impl Conversation {
         if let Some(kept) = self.entries.iter().position(|entry| entry.id == *first) {
             self.entries.drain(..kept);
             self.before += kept as u64;
-        }
-        if details.usage.is_some() {
-            self.usage.clone_from(&details.usage);
         }
         if let Some(usage) = &mut self.usage {
             usage.context_tokens = Some(details.tokens_after);

@@ -28,6 +28,7 @@ mod compaction;
 mod conversation;
 mod draft;
 mod effort;
+mod forks;
 mod handle;
 mod queue;
 mod reloading;

@@ -135,6 +135,11 @@ impl Queue {
         }
     }
 
+    /// Whether a prompt was sent with this key.
+    pub(super) fn knows_key(&self, key: &str) -> bool {
+        self.keys.iter().any(|used| used.key == key)
+    }
+
     /// A prompt was delivered, or will not be: it waits no longer.
     pub(super) fn forget(&mut self, message_id: &EntryId) {
         self.waiting

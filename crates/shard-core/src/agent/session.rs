@@ -184,6 +184,16 @@ impl AgentSession {
     /// not yet delivered.
     fn restore(&mut self, loaded: Loaded) {
         self.damage = loaded.damage;
+        let mut said = loaded
+            .entries
+            .iter()
+            .filter(|entry| entry.message().is_some());
+        let before = match said.next() {
+            Some(first) => loaded.index.find(&first.id).unwrap_or(0),
+            None => loaded.index.len(),
+        };
+        self.conversation
+            .start_from(before as u64, loaded.usage_before);
         for entry in loaded.entries {
             // A row that follows on a prompt's message proves its delivery, even if damage took the
             // message itself.
@@ -216,6 +226,7 @@ impl AgentSession {
             }
             self.conversation.add(entry);
         }
+        loaded.delivered.iter().for_each(|id| self.queue.forget(id));
     }
 
     /// Runs the session until it is closed or every handle is gone. Publishes `hello` and `sync`

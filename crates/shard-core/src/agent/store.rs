@@ -1,5 +1,6 @@
 //! The session file as the session's task uses it.
 
+use std::path::Path;
 use std::time::Duration;
 
 use shard_session::{SessionError, SessionFile, Syncer};
@@ -26,6 +27,10 @@ impl Store {
             due: None,
             syncing: TaskTracker::new(),
         }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.file.path()
     }
 
     pub(super) fn append(&mut self, body: EntryBody) -> Result<SessionEntry, SessionError> {

@@ -104,7 +104,7 @@ impl Gate {
     pub fn replace(&self, layers: Vec<RuleLayer>, skills: Vec<PathBuf>) -> Vec<String> {
         let (rules, diagnostics) = RuleSet::new(layers);
         let skills = skills.into_iter().map(real);
-        let skills = skills.filter(|folder| !self.protected.lies_below(folder));
+        let skills = skills.filter(|folder| !self.protected.own().lie_below(folder));
         let readable = self.output.iter().cloned().chain(skills).collect();
         let mut written = self.written.write().unwrap_or_else(PoisonError::into_inner);
         *written = Arc::new(Written { rules, readable });

@@ -35,9 +35,13 @@ impl Bench {
         std::fs::create_dir(&cwd).unwrap();
         Self {
             _dir: dir,
-            root,
             cwd,
-            tools: super::builtin(&Arc::new(ReadLog::new()), no_shell()),
+            tools: super::builtin(
+                &Arc::new(ReadLog::new()),
+                no_shell(),
+                &root.join("session.jsonl"),
+            ),
+            root,
             cancel: CancellationToken::new(),
             max_output_bytes: 50_000,
             takes_images: true,

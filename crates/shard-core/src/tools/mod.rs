@@ -8,6 +8,7 @@
 //! gate judged; no tool opens anything but regular files and folders; every output fits the bound
 //! of its call and says so where it was cut; no control sequence of a file reaches an output.
 
+use std::path::Path;
 use std::sync::Arc;
 
 pub(crate) use shard_config::regular_file;
@@ -31,6 +32,7 @@ mod ls;
 mod nearest;
 mod read;
 mod read_log;
+mod recall;
 mod search;
 mod snippet;
 mod splice;
@@ -53,12 +55,14 @@ pub use load_skill::{LOAD_SKILL, LoadSkill};
 pub use ls::Ls;
 pub use read::Read;
 pub use read_log::ReadLog;
+pub use recall::Recall;
 pub use write::Write;
 
 /// The built-in tools, in the order in which a model is told of them. `files` is what one agent
-/// has read so far: agents that share it could overwrite what they never saw.
+/// has read so far: agents that share it could overwrite what they never saw. `session` is the file
+/// of its session.
 #[must_use]
-pub fn builtin(files: &Arc<ReadLog>, bash: Bash) -> Vec<Arc<dyn Tool>> {
+pub fn builtin(files: &Arc<ReadLog>, bash: Bash, session: &Path) -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(Read::new(Arc::clone(files))),
         Arc::new(Ls),
@@ -68,5 +72,6 @@ pub fn builtin(files: &Arc<ReadLog>, bash: Bash) -> Vec<Arc<dyn Tool>> {
         Arc::new(Edit::new(Arc::clone(files))),
         Arc::new(bash),
         Arc::new(AskUser),
+        Arc::new(Recall::new(session)),
     ]
 }

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use shard_protocol::{
     ErrorBody, ForkedFrom, MessagePage, SessionInfo, SessionList, SessionMessages, Sessions,
 };
-use shard_session::{SessionError, Summary};
+use shard_session::{Header, SessionError, Summary};
 use shard_types::{AgentId, ErrorCode, SessionId, time};
 
 use super::{agents, aside};
@@ -215,12 +215,12 @@ pub(super) async fn adoptable(
     let (state_home, id) = (daemon.shared.settings.state_home.clone(), id.clone());
     aside(move || {
         let path = locate(&state_home, &id).ok_or_else(|| no_session(&id))?;
-        let loaded = shard_session::load(&path).map_err(|error| failed(&error))?;
-        if loaded.header.session_id != id {
+        let header = Header::of_file(&path).map_err(|error| failed(&error))?;
+        if header.session_id != id {
             let message = format!("the session {id} names another one in its first line");
             return Err(refuse(ErrorCode::SessionCorrupt, message));
         }
-        Ok((path, loaded.header.cwd.into()))
+        Ok((path, header.cwd.into()))
     })
     .await
 }

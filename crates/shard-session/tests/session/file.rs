@@ -1,6 +1,4 @@
-//! The session file through its public face: what survives, what is refused, what is reported.
-
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+//! The session file: what survives, what is refused, what is reported.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,75 @@
+//! `session_op: fork` and `list`: new sessions that begin as this one stood.
+
+use shard_protocol::{Forked, ForkedFrom, SessionInfo, SessionOp, Sessions};
+use shard_session::{SessionError, Summary};
+use shard_types::ErrorCode;
+
+use super::commands::{Outcome, data, refuse};
+use super::session::AgentSession;
+
+impl AgentSession {
+    /// The caller has made sure that no turn runs or waits.
+    pub(super) fn fork(&mut self, wish: &SessionOp) -> Outcome {
+        let from = wish
+            .args
+            .as_ref()
+            .and_then(|args| args.from_entry_id.as_ref());
+        let Some(from) = from.filter(|id| !id.as_str().is_empty()) else {
+            let message = "`from_entry_id` must name a message or a result of this session";
+            return Err(refuse(ErrorCode::InvalidRequest, message));
+        };
+        let key = wish.request_key.as_ref().map(|key| key.as_str());
+        let used = |error: &SessionError| refuse(error.code(), error.to_string());
+        if let Some(key) = key {
+            let earlier = shard_session::forked_by(self.store.path(), key);
+            match earlier.map_err(|error| used(&error))? {
+                Some((forked, source)) if source == *from => return data(answer(forked, true)),
+                Some(_) => return Err(other_wish(key)),
+                None if self.queue.knows_key(key) => return Err(other_wish(key)),
+                None => {}
+            }
+        }
+        let forked = shard_session::fork(self.store.path(), from, key);
+        data(answer(forked.map_err(|error| used(&error))?, false))
+    }
+
+    pub(super) fn list_sessions(&self) -> Outcome {
+        let family = shard_session::family(self.store.path());
+        let family = family.map_err(|error| refuse(error.code(), error.to_string()))?;
+        data(Sessions {
+            sessions: family.into_iter().map(info).collect(),
+        })
+    }
+}
+
+fn other_wish(key: &str) -> shard_protocol::ErrorBody {
+    let message = format!("the request key {key} was used for something else; use a new one");
+    refuse(ErrorCode::Conflict, message)
+}
+
+fn answer(forked: shard_session::Forked, duplicate: bool) -> Forked {
+    Forked {
+        fork_id: forked.fork_id,
+        session_id: forked.session_id,
+        head_entry_id: forked.head_entry_id,
+        duplicate,
+    }
+}
+
+fn info(summary: Summary) -> SessionInfo {
+    SessionInfo {
+        session_id: summary.header.session_id,
+        agent_id: None,
+        cwd: summary.header.cwd,
+        title: summary.title,
+        created_at: summary.header.created_at,
+        updated_at: summary.updated_at,
+        message_count: summary.message_count,
+        forked_from: summary
+            .forked_from
+            .map(|(session_id, entry_id)| ForkedFrom {
+                session_id,
+                entry_id,
+            }),
+    }
+}
