@@ -13,6 +13,7 @@ mod bench;
 mod browser;
 mod check;
 mod layers;
+mod peers;
 mod program;
 mod run;
 mod sample;

@@ -37,6 +37,8 @@ pub struct AgentProcess {
     messages: Arc<Messages>,
     stderr: Collected,
     last_id: AtomicU64,
+    deadline: Duration,
+    turn_deadline: Duration,
 }
 
 impl AgentProcess {
@@ -66,7 +68,17 @@ impl AgentProcess {
             messages,
             stderr: Collected::from(stderr).0,
             last_id: AtomicU64::new(0),
+            deadline: DEADLINE,
+            turn_deadline: TURN_DEADLINE,
         }
+    }
+
+    /// Waits that long for a message, and for the end of a turn, instead of 10 s and 20 s: a real
+    /// model on a busy machine thinks for longer.
+    #[must_use]
+    pub fn patient(mut self, deadline: Duration) -> Self {
+        (self.deadline, self.turn_deadline) = (deadline, deadline);
+        self
     }
 
     /// The process id.
@@ -114,7 +126,7 @@ impl AgentProcess {
         what: &str,
         predicate: impl FnMut(&Value) -> bool,
     ) -> Value {
-        self.find(mark, DEADLINE, what, predicate).await.1
+        self.find(mark, self.deadline, what, predicate).await.1
     }
 
     /// The first message of that type from the mark on.
@@ -215,7 +227,7 @@ impl AgentProcess {
         let mut from = mark;
         loop {
             let (after, message) = self
-                .find(from, TURN_DEADLINE, "the end of the turn", notable)
+                .find(from, self.turn_deadline, "the end of the turn", notable)
                 .await;
             if message["type"] == "turn_end" {
                 return Turn::new(self.messages.range(mark, after));

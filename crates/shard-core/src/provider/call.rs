@@ -11,6 +11,7 @@ use serde_json::Value;
 use shard_contracts::{ProviderError, ProviderErrorKind as Kind, ProviderEvent};
 
 use super::failure::{Target, chain};
+use super::halves::Halves;
 use super::http::{Link, body};
 use super::sse::{Broken, Events};
 
@@ -49,6 +50,7 @@ pub(super) fn run<D: Decode>(
         link,
         call,
         stage: Stage::Unsent,
+        halves: Halves::default(),
         ready: VecDeque::new(),
     };
     unfold(running, |mut running| async move {
@@ -68,6 +70,7 @@ struct Running<D> {
     link: Arc<Link>,
     call: Call<D>,
     stage: Stage,
+    halves: Halves,
     ready: VecDeque<ProviderEvent>,
 }
 
@@ -106,6 +109,7 @@ impl<D: Decode> Running<D> {
         let (events, target) = &mut *reading;
         let decoder = &mut self.call.decoder;
         let data = events.next().await.map_err(|why| explain(target, &why))?;
+        let data = data.map(|data| self.halves.join(data));
         let decoded = match &data {
             Some(data) => decoder.push(data),
             None => decoder.finish(),

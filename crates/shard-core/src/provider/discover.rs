@@ -57,8 +57,14 @@ const SERVICES: [(&str, &str, ProviderKind, &str); 3] = [
     ),
 ];
 
-/// Servers by the port that they take unless told otherwise.
-const SERVERS: [(&str, u16); 3] = [("ollama", 11_434), ("llamacpp", 8080), ("lmstudio", 1234)];
+/// Servers by the port that they take unless told otherwise. llama.cpp is about to move to another,
+/// and says so when it starts.
+const SERVERS: [(&str, u16); 4] = [
+    ("ollama", 11_434),
+    ("llamacpp", 8080),
+    ("llamacpp", 9931),
+    ("lmstudio", 1234),
+];
 
 /// Services whose key is set. `get` reads a variable; no value is kept.
 pub fn from_environment(get: impl Fn(&str) -> Option<String>) -> Vec<Offer> {
@@ -82,11 +88,18 @@ pub async fn local_servers() -> Vec<Offer> {
     let Ok(client) = plain_client(PATIENCE) else {
         return Vec::new();
     };
-    let asked = SERVERS.iter().map(|&(name, port)| {
+    ask_all(&client, &SERVERS).await
+}
+
+/// One offer for each name: that of the first port of it where a server answers.
+async fn ask_all(client: &Client, servers: &[(&str, u16)]) -> Vec<Offer> {
+    let asked = servers.iter().map(|&(name, port)| {
         let base_url = format!("http://127.0.0.1:{port}/v1");
-        ask(&client, name, base_url)
+        ask(client, name, base_url)
     });
-    join_all(asked).await.into_iter().flatten().collect()
+    let mut offers: Vec<Offer> = join_all(asked).await.into_iter().flatten().collect();
+    offers.dedup_by(|next, first| next.name == first.name);
+    offers
 }
 
 async fn ask(client: &Client, name: &str, base_url: String) -> Option<Offer> {
@@ -149,6 +162,25 @@ mod tests {
             let server = Server::start(vec![Answer::json(200, body)]).await;
             let offer = ask(&client, "x", server.base("/v1")).await;
             assert_eq!(offer.map(|offer| offer.models), want, "{body}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_server_is_offered_once_by_the_first_port_that_answers() {
+        let list = |id: &str| Answer::json(200, &format!(r#"{{"data":[{{"id":"{id}"}}]}}"#));
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
+        let silent = silent.expect("a port that is free again").port();
+        let old = Server::start(vec![list("old"), list("old")]).await;
+        let new = Server::start(vec![list("new"), list("new")]).await;
+        let client = plain_client(PATIENCE).expect("a client");
+        for (ports, want) in [
+            ([old.port(), new.port()], "old"),
+            ([silent, new.port()], "new"),
+        ] {
+            let servers = ports.map(|port| ("x", port));
+            let offers = ask_all(&client, &servers).await;
+            let models: Vec<_> = offers.into_iter().flat_map(|offer| offer.models).collect();
+            assert_eq!(models, [want]);
         }
     }
 }

@@ -19,6 +19,7 @@ mod demo;
 mod discover;
 mod failure;
 mod fault;
+mod halves;
 mod http;
 mod openai;
 mod responses;

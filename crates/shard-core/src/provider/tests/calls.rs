@@ -103,6 +103,18 @@ async fn two_calls_share_a_connection_and_carry_the_key() {
 }
 
 #[tokio::test]
+async fn a_character_that_the_server_cut_in_two_comes_whole() {
+    let events = [
+        r#"{"choices":[{"delta":{"content":"a crab: \ud83e"}}]}"#,
+        r#"{"choices":[{"delta":{"content":"\udd80!"}}]}"#,
+        END,
+    ];
+    let (events, error) = play(Answer::events(&events, After::Keep)).await;
+    assert_eq!(error, None);
+    assert_eq!(events[..2], [text("a crab: "), text("🦀!")]);
+}
+
+#[tokio::test]
 async fn the_messages_api_is_asked_its_own_way() {
     let events = [
         r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#,

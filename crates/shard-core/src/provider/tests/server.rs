@@ -98,6 +98,10 @@ impl Server {
         server
     }
 
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
     pub(crate) fn base(&self, path: &str) -> String {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
