@@ -13,7 +13,7 @@ use crate::{size, word};
 
 const KILLS: usize = 200;
 /// The latest moment of a kill after the prompt, in microseconds.
-const LATEST: u64 = 60_000;
+const LATEST: u64 = 120_000;
 
 fn answer(request: &Request) -> Reply {
     let context = size(request);
@@ -93,7 +93,7 @@ async fn nothing_that_was_acknowledged_or_shown_is_lost_whenever_the_agent_is_ki
     let model = ScriptedModel::answering(answer);
     let home = Home::builder()
         .model(&model)
-        .window(12_000)
+        .window(9_000)
         .config(json!({ "compaction": { "keep_recent_tokens": 1500 } }))
         .build();
     let mut promised = Vec::new();

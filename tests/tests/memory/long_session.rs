@@ -1,7 +1,9 @@
 //! Three hundred turns in a small window, and what is still known of the third of them.
 
 use serde_json::{Value, json};
-use shard_testkit::{AgentProcess, Home, Reply, Request, ScriptedModel, reply, text, tool, usage};
+use shard_testkit::{
+    AgentProcess, Home, Mark, Reply, Request, ScriptedModel, reply, text, tool, usage,
+};
 
 use crate::{size, word};
 
@@ -67,6 +69,15 @@ fn home(model: &ScriptedModel) -> Home {
     home
 }
 
+/// A turn is over, and so is a compaction after it.
+async fn idle(agent: &AgentProcess, mark: Mark) {
+    agent
+        .wait_for(mark, "the end of the turn", |message| {
+            message["type"] == "status" && message["status"] == "idle"
+        })
+        .await;
+}
+
 fn texts(sync: &Value) -> Vec<String> {
     let messages = sync["live_window"]["messages"].as_array().unwrap().iter();
     messages
@@ -85,11 +96,7 @@ async fn what_was_said_three_hundred_turns_ago_is_found_and_a_fork_goes_its_own_
         let mark = agent.mark();
         let turn = agent.turn(&task(number)).await;
         assert_eq!(turn.reason(), "done", "turn {number}");
-        agent
-            .wait_for(mark, "the end of it", |message| {
-                message["type"] == "status" && message["status"] == "idle"
-            })
-            .await;
+        idle(&agent, mark).await;
         let since = agent.messages_since(mark);
         compactions += since.iter().filter(|m| m["type"] == "compaction").count();
         if number == FORKED {
@@ -112,7 +119,9 @@ async fn what_was_said_three_hundred_turns_ago_is_found_and_a_fork_goes_its_own_
     let bytes = std::fs::read(&source).unwrap();
 
     let again = AgentProcess::start(&home, &["--continue"]);
+    let mark = again.mark();
     let told = again.turn("What about Task 3?").await.text();
+    idle(&again, mark).await;
     assert!(told.contains(&secret(3)), "{told}");
     let first = told.lines().next().unwrap();
     assert!(

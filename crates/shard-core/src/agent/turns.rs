@@ -123,10 +123,7 @@ impl AgentSession {
                 break; // what could not be written keeps its place before those after it
             }
         }
-        if let Err(full) = self.fit() {
-            self.complain(ErrorCode::ProviderError, full);
-            return Plan::Stop(TurnEndReason::Error);
-        }
+        self.fit();
         let history = self.conversation.history();
         let to_answer = history.last().is_some_and(|last| last.role == Role::User);
         match &mut self.turn {

@@ -372,9 +372,11 @@ impl Bench {
 
     /// What is on the disk now.
     pub(crate) fn rows(&self) -> Vec<SessionEntry> {
-        let loaded = shard_session::load(&self.path).unwrap();
-        assert_eq!(loaded.damage, [], "the file is whole");
-        loaded.entries
+        let text = std::fs::read_to_string(&self.path).unwrap();
+        let rows = text
+            .lines()
+            .map(|line| SessionEntry::from_json(line).unwrap());
+        rows.collect()
     }
 
     /// The ids of delivered messages, and of those that were cleared.
