@@ -317,6 +317,7 @@ fn what_bash_may_read_otherwise_is_not_understood() {
         "time if a; then b; fi",
         "coproc rm f",
         "then rm f",
+        "! { rm f; }",
         "env -S 'rm f'",
         "timeout $X rm f",
         "timeout --wat 5 rm f",
