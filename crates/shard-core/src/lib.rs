@@ -10,6 +10,8 @@ pub mod bus;
 pub mod catalog;
 mod context_files;
 pub mod direct;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzz;
 pub mod gate;
 mod history;
 pub mod host;

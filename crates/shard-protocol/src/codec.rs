@@ -70,6 +70,12 @@ impl Decoder {
         if skipping { None } else { finish(line) }
     }
 
+    /// Bytes that wait for the rest of their line.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(crate) fn held(&self) -> usize {
+        self.buffer.len()
+    }
+
     fn extend(&mut self, piece: &[u8], records: &mut Vec<Record>) {
         if self.skipping {
             return;

@@ -18,6 +18,8 @@ mod demo;
 mod discover;
 mod failure;
 mod fault;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzz;
 mod http;
 mod openai;
 mod retry;

@@ -1,0 +1,75 @@
+//! `cargo xtask fuzz`: looks for inputs that break what must hold for every input.
+
+use anyhow::{Context, Result, bail};
+use clap::builder::PossibleValuesParser;
+
+use crate::program;
+use crate::workspace::{self, Metadata};
+
+/// The targets in `tests/fuzz`.
+const TARGETS: [&str; 5] = ["codec", "edit", "rules", "shell", "sse"];
+
+/// The package of the targets, which is no member of this workspace.
+const PACKAGE: &str = "tests/fuzz";
+
+/// Bounds of one input: its bytes, and the seconds after which it counts as a hang.
+const BOUNDS: [&str; 2] = ["-max_len=4096", "-timeout=10"];
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// What to fuzz; everything, one after the other, when left out
+    #[arg(value_parser = PossibleValuesParser::new(TARGETS))]
+    target: Option<String>,
+    /// How long each target runs
+    #[arg(long, value_name = "N", default_value_t = 600)]
+    seconds: u32,
+}
+
+/// Runs the targets, also after one has failed, and tells at the end which did.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    ensure_tools()?;
+    let mut failures = Vec::new();
+    for target in TARGETS {
+        if arguments.target.as_deref().is_none_or(|one| one == target) {
+            let failure = fuzz(target, arguments.seconds).err();
+            failures.extend(failure.map(|failure| format!("{target}: {failure:#}")));
+        }
+    }
+    if !failures.is_empty() {
+        bail!(
+            "fuzzing found something; the inputs are in {PACKAGE}/artifacts, and belong into \
+             {PACKAGE}/corpus once the code is mended:\n- {}",
+            failures.join("\n- ")
+        );
+    }
+    Ok(())
+}
+
+/// What is found on the way stays in the target folder: the corpus of the repository is kept by
+/// hand.
+fn fuzz(target: &str, seconds: u32) -> Result<()> {
+    let builds = Metadata::read()?.target()?.join("fuzz");
+    let found = builds.join("corpus").join(target);
+    std::fs::create_dir_all(&found).with_context(|| format!("cannot make {}", found.display()))?;
+    let corpus = workspace::root().join(PACKAGE).join("corpus").join(target);
+    let mut command = program::nightly_cargo(&["fuzz", "run", "--fuzz-dir", PACKAGE]);
+    command.arg("--target-dir").arg(&builds);
+    command.args([target.as_ref(), found.as_os_str(), corpus.as_os_str()]);
+    command.arg("--").arg(format!("-max_total_time={seconds}"));
+    program::run(command.args(BOUNDS))
+}
+
+/// libFuzzer needs options of the compiler that only a nightly one takes.
+fn ensure_tools() -> Result<()> {
+    let there = |arguments: &[&str]| {
+        let output = program::output(&mut program::nightly_cargo(arguments));
+        output.is_ok_and(|output| output.status.success())
+    };
+    if !there(&["--version"]) {
+        bail!("fuzzing needs a nightly toolchain: run `rustup toolchain install nightly`");
+    }
+    if !there(&["fuzz", "--version"]) {
+        program::run(&mut program::cargo(&["install", "--locked", "cargo-fuzz"]))?;
+    }
+    Ok(())
+}
