@@ -73,3 +73,33 @@ fn ensure_tools() -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_target_of_the_package_is_known_and_has_a_corpus_within_its_bounds() {
+        let package = workspace::root().join(PACKAGE);
+        let list = |folder: &str| {
+            let entries = std::fs::read_dir(package.join(folder)).unwrap();
+            let mut names: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+            names.sort();
+            names
+        };
+        let targets: Vec<_> = list("targets")
+            .iter()
+            .map(|path| path.file_stem().unwrap().to_owned())
+            .collect();
+        assert_eq!(targets, TARGETS);
+        let mut size = 0;
+        for target in TARGETS {
+            let files = list(&format!("corpus/{target}"));
+            assert!(files.len() <= 300, "{target}: {} files", files.len());
+            for file in files {
+                size += std::fs::metadata(file).unwrap().len();
+            }
+        }
+        assert!(size < 2 << 20, "the corpora have {size} bytes");
+    }
+}

@@ -115,11 +115,11 @@ fn occurrences(content: &[u8], wanted: &[u8]) -> usize {
     places.filter(|place| *place == wanted).count()
 }
 
-/// Line endings are LF.
+/// Line endings are LF, whatever CRs stand before them: of several, the last may be a file's own.
 fn without_cr(bytes: &[u8]) -> Vec<u8> {
     let kept = bytes.iter().enumerate().filter(|(at, byte)| {
-        let ends_line = **byte == b'\r' && bytes.get(at + 1) == Some(&b'\n');
-        !ends_line
+        let next = bytes[*at..].iter().find(|byte| **byte != b'\r');
+        **byte != b'\r' || next != Some(&b'\n')
     });
     kept.map(|(_, byte)| *byte).collect()
 }
@@ -135,14 +135,14 @@ fn plain(bytes: &[u8]) -> Vec<u8> {
         c => c,
     };
     let mut out = Vec::new();
-    for chunk in without_cr(bytes).utf8_chunks() {
+    for chunk in bytes.utf8_chunks() {
         out.extend(chunk.valid().chars().map(shape).collect::<String>().bytes());
         out.extend_from_slice(chunk.invalid());
     }
     let lines: Vec<&[u8]> = out.split(|byte| *byte == b'\n').collect();
     let last = lines.len() - 1;
     let trimmed = lines.iter().enumerate().map(|(at, line)| {
-        let end = line.iter().rposition(|byte| !matches!(byte, b' ' | b'\t'));
+        let end = line.iter().rposition(|byte| !b" \t\r".contains(byte));
         match at == last {
             true => line,
             false => &line[..end.map_or(0, |end| end + 1)],
