@@ -51,12 +51,16 @@ fn fuzz(target: &str, seconds: u32) -> Result<()> {
     let builds = Metadata::read()?.target()?.join("fuzz");
     let found = builds.join("corpus").join(target);
     std::fs::create_dir_all(&found).with_context(|| format!("cannot make {}", found.display()))?;
-    let corpus = workspace::root().join(PACKAGE).join("corpus").join(target);
+    let package = workspace::root().join(PACKAGE);
+    let corpus = package.join("corpus").join(target);
+    let words = package.join("dictionaries").join(target);
     let mut command = program::nightly_cargo(&["fuzz", "run", "--fuzz-dir", PACKAGE]);
     command.arg("--target-dir").arg(&builds);
     command.args([target.as_ref(), found.as_os_str(), corpus.as_os_str()]);
-    command.arg("--").arg(format!("-max_total_time={seconds}"));
-    program::run(command.args(BOUNDS))
+    command.args(["--", &format!("-max_total_time={seconds}")]);
+    command.arg(format!("-dict={}", words.display()));
+    // Part of what is fuzzed is C, whose errors should not pass unnoticed either.
+    program::run(command.args(BOUNDS).env("CFLAGS", "-fsanitize=address"))
 }
 
 /// libFuzzer needs options of the compiler that only a nightly one takes.
