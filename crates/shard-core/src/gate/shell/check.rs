@@ -126,6 +126,8 @@ fn leaf_is_sound(node: Node<'_>, parent: &str, text: &str) -> bool {
             let closes = parent == "string" && after.starts_with('"');
             closes || !after.starts_with(|c: char| c.is_alphanumeric() || EXPANDS.contains(c))
         }
+        // The grammar lets blanks stand between a dollar and a name.
+        "$" if parent == "simple_expansion" => !after.starts_with([' ', '\t', '\n', '\\']),
         // The grammar reads `{x` as a group, bash as a program named so.
         "{" if parent == "compound_statement" => after.starts_with([' ', '\t', '\n']),
         "<" | ">" | ">>" | "<<" | "<<<" | "<<-" | "<&" | ">&" | ">|" | "&>" | "&>>" => {
