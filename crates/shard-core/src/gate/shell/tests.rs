@@ -319,6 +319,7 @@ fn what_bash_may_read_otherwise_is_not_understood() {
         "then rm f",
         "! { rm f; }",
         "$ rm f",
+        "git p$$ x",
         "X=1 Y=2 -A=1 | b",
         "X=1 Y=2 -A[0]=1 | b",
         "env -S 'rm f'",
