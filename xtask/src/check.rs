@@ -35,7 +35,15 @@ pub(crate) fn run() -> Result<()> {
 }
 
 fn format() -> Result<()> {
-    program::run(&mut program::cargo(&["fmt", "--all", "--check"]))
+    program::run(&mut program::cargo(&["fmt", "--all", "--check"]))?;
+    // The fuzz targets are a workspace of their own.
+    let manifest = "tests/fuzz/Cargo.toml";
+    program::run(&mut program::cargo(&[
+        "fmt",
+        "--manifest-path",
+        manifest,
+        "--check",
+    ]))
 }
 
 fn lints() -> Result<()> {

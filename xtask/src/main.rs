@@ -12,6 +12,7 @@
 mod bench;
 mod browser;
 mod check;
+mod fuzz;
 mod layers;
 mod peers;
 mod program;
@@ -49,6 +50,8 @@ enum Command {
     Web,
     /// Measures start, memory, the cost of a command and of the daemon, with a release build
     Bench,
+    /// Looks for inputs that break what must hold for every input; needs a nightly toolchain
+    Fuzz(fuzz::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
         Command::Schema => schema::run(),
         Command::Web => web::run(),
         Command::Bench => bench::run(),
+        Command::Fuzz(arguments) => fuzz::run(&arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

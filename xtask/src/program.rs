@@ -19,7 +19,18 @@ const OF_THIS_PACKAGE: [&str; 5] = [
 
 /// A cargo of the toolchain that built this command, in the root of the workspace.
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    in_root(Command::new(cargo), arguments)
+}
+
+/// The cargo of the nightly toolchain, in the root of the workspace.
+pub(crate) fn nightly_cargo(arguments: &[&str]) -> Command {
+    let mut command = Command::new("rustup");
+    command.args(["run", "nightly", "cargo"]);
+    in_root(command, arguments)
+}
+
+fn in_root(mut command: Command, arguments: &[&str]) -> Command {
     command.args(arguments).current_dir(workspace::root());
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();

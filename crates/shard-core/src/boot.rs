@@ -187,22 +187,8 @@ impl Boot {
         let around = self.surroundings();
         let providers = configured(&self.config, &around);
         let mut host = ExtensionHost::new(Arc::clone(&bus), Arc::new(SessionUi::new(&handle)));
-        host.install(&bundled::Tools(self.builtin_tools(&found.path)))
-            .await;
-        host.install(&bundled::Skills(Arc::clone(&knowledge))).await;
-        host.install(&bundled::Modes).await;
-        host.install(&bundled::Gatekeeper(Arc::clone(&gate) as _))
-            .await;
-        host.install(&bundled::Compaction(self.compactor())).await;
-        host.install(&bundled::Providers(providers.clone())).await;
-        let usage = UsageLog::new(
-            &self.state_home,
-            session_id.clone(),
-            self.agent_id.clone(),
-            cwd.display().to_string(),
-        );
-        host.install(&bundled::UsageKeeper(Arc::new(usage))).await;
-        for extension in &self.extensions {
+        let bundled = self.bundled(&found, &cwd, &knowledge, &gate, &providers);
+        for extension in bundled.iter().chain(&self.extensions) {
             host.install(&**extension).await;
         }
         diagnostics.extend(
@@ -214,6 +200,8 @@ impl Boot {
         self.restrict_tools(&mut capabilities)?;
         let catalog = Catalog::new(capabilities.providers.clone());
         let model = self.choose_model(&catalog, found.loaded.as_ref()).await?;
+        let mode = self.choose_mode(&capabilities, found.loaded.as_ref())?;
+        let chosen = self.note_choices(found.loaded.as_ref(), &model, &*mode, &mut diagnostics);
         let reload = Reload {
             roots: self.roots(&cwd),
             skills: self.skills.clone(),
@@ -230,7 +218,7 @@ impl Boot {
         let mut settings = Settings {
             knowledge,
             reload: Some(Arc::new(reload)),
-            mode: self.choose_mode(&capabilities, found.loaded.as_ref())?,
+            mode,
             capabilities,
             catalog,
             model: model.clone(),
@@ -245,8 +233,6 @@ impl Boot {
             cwd: cwd.clone(),
         };
         settings.obey(&self.config, self.headless_policy);
-        let mode = &*settings.mode;
-        let chosen = self.note_choices(found.loaded.as_ref(), &model, mode, &mut diagnostics);
         let (mut file, loaded) = found.open(&cwd)?;
         for checkpoint in chosen {
             file.append(EntryBody::Checkpoint(checkpoint))?;
@@ -261,6 +247,32 @@ impl Boot {
             model,
             diagnostics,
         })
+    }
+
+    /// What every agent can do.
+    fn bundled(
+        &self,
+        found: &Found,
+        cwd: &Path,
+        knowledge: &Arc<Knowledge>,
+        gate: &Arc<Gate>,
+        providers: &[Arc<dyn Provider>],
+    ) -> [Box<dyn Extension>; 7] {
+        let usage = UsageLog::new(
+            &self.state_home,
+            found.session_id.clone(),
+            self.agent_id.clone(),
+            cwd.display().to_string(),
+        );
+        [
+            Box::new(bundled::Tools(self.builtin_tools(&found.path))),
+            Box::new(bundled::Skills(Arc::clone(knowledge))),
+            Box::new(bundled::Modes),
+            Box::new(bundled::Gatekeeper(Arc::clone(gate) as _)),
+            Box::new(bundled::Compaction(self.compactor())),
+            Box::new(bundled::Providers(providers.to_vec())),
+            Box::new(bundled::UsageKeeper(Arc::new(usage))),
+        ]
     }
 
     /// What was asked for now is what the session goes on with: the rows that say so. A model, an

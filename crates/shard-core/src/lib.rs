@@ -11,6 +11,8 @@ pub mod bus;
 pub mod catalog;
 pub mod compaction;
 pub mod direct;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzz;
 pub mod gate;
 mod history;
 pub mod host;

@@ -70,12 +70,19 @@ impl Decoder {
         if skipping { None } else { finish(line) }
     }
 
+    /// Bytes that wait for the rest of their line.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(crate) fn held(&self) -> usize {
+        self.buffer.len()
+    }
+
     fn extend(&mut self, piece: &[u8], records: &mut Vec<Record>) {
         if self.skipping {
             return;
         }
-        // A CR that the LF behind it will drop does not count.
-        let length = self.buffer.len() + piece.strip_suffix(b"\r").unwrap_or(piece).len();
+        // A CR that the LF behind it will drop does not count, in whichever piece it came.
+        let cr = piece.last().or(self.buffer.last()) == Some(&b'\r');
+        let length = self.buffer.len() + piece.len() - usize::from(cr);
         if length > self.limit {
             let mut head = std::mem::take(&mut self.buffer);
             head.truncate(KEPT_OF_OVERSIZED);
@@ -173,6 +180,7 @@ mod tests {
     #[test]
     fn the_bound_is_exact() {
         assert_eq!(decode(&[b"12345\r\n"], 5), [line("12345")]);
+        assert_eq!(decode(&[b"12345\r", b"\n"], 5), [line("12345")]);
         assert_eq!(
             decode(&[b"123456\n"], 5),
             [Record::TooLong(b"123456".to_vec())]

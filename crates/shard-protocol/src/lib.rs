@@ -12,6 +12,8 @@ mod daemon_command;
 mod daemon_data;
 mod daemon_event;
 mod envelope;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzz;
 mod operator;
 mod private;
 mod response;

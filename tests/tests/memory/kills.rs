@@ -1,7 +1,7 @@
 //! An agent that is killed at any moment of a session with many compactions.
 
 use std::collections::HashSet;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use shard_testkit::{
@@ -50,10 +50,7 @@ fn seed() -> u64 {
     let given = std::env::var("SHARD_TEST_SEED")
         .ok()
         .and_then(|seed| seed.parse().ok());
-    given.unwrap_or_else(|| {
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        u64::from(now.unwrap().subsec_nanos())
-    })
+    given.unwrap_or_else(shard_types::time::now_ms)
 }
 
 /// What a client was shown or told to be safe: ids of messages, and of calls with results.

@@ -148,8 +148,17 @@ async fn what_was_said_three_hundred_turns_ago_is_found_and_a_fork_goes_its_own_
     assert_eq!(fork["forked_from"]["entry_id"], json!(fork_at), "{listed}");
     assert!(again.quit().await.success());
 
-    let session = word(&forked["session_id"]).to_owned();
-    let fork = AgentProcess::start(&home, &["--session", &session]);
+    goes_its_own_way(&home, &model, word(&forked["session_id"])).await;
+    assert_eq!(
+        std::fs::read(&source).unwrap(),
+        before,
+        "the fork writes to its own file"
+    );
+}
+
+/// The fork knows what was said up to its entry, and nothing that came after.
+async fn goes_its_own_way(home: &Home, model: &ScriptedModel, session: &str) {
+    let fork = AgentProcess::start(home, &["--session", session]);
     let window = texts(&fork.sync().await);
     assert!(
         window.iter().any(|text| *text == task(FORKED)),
@@ -167,9 +176,4 @@ async fn what_was_said_three_hundred_turns_ago_is_found_and_a_fork_goes_its_own_
         "{said}"
     );
     assert!(!said.contains(&secret(FORKED + 1)), "{said}");
-    assert_eq!(
-        std::fs::read(&source).unwrap(),
-        before,
-        "the fork writes to its own file"
-    );
 }

@@ -10,6 +10,8 @@
 //! mode wants asked.
 
 mod ask;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzz;
 mod globs;
 mod grants;
 mod pattern;

@@ -99,8 +99,11 @@ impl Analysis {
             self.unparsable = true;
             return;
         }
-        let name = words.first().and_then(Word::text);
-        if role != Role::Perhaps && name.is_some_and(|name| RESERVED.contains(&name.as_str())) {
+        let reserved = |word: &Word| {
+            let text = word.text();
+            text.is_some_and(|text| RESERVED.contains(&text.as_str())) || word.is_brace()
+        };
+        if role != Role::Perhaps && words.first().is_some_and(reserved) {
             self.unparsable = true;
         }
         if !words.is_empty() {

@@ -15,7 +15,7 @@ use tokio::sync::OnceCell;
 use super::blocks::CallIds;
 use super::call::{Call, run};
 use super::http::Link;
-use decode::Decoder;
+pub(super) use decode::Decoder;
 
 /// Marks the signature of a thinking block whose text the provider keeps to itself. Signatures
 /// are base64, which has no colon.

@@ -19,6 +19,8 @@ mod demo;
 mod discover;
 mod failure;
 mod fault;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzz;
 mod halves;
 mod http;
 mod openai;

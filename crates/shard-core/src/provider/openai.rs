@@ -15,7 +15,7 @@ use tokio::sync::OnceCell;
 use super::blocks::CallIds;
 use super::call::{Call, run};
 use super::http::Link;
-use decode::Decoder;
+pub(super) use decode::Decoder;
 
 /// A server that speaks chat completions.
 pub(super) struct OpenAi {

@@ -46,7 +46,7 @@ impl Events {
         let pending = Arc::new(AtomicUsize::new(0));
         let bounded = bounded(chunks.boxed(), stall, Arc::clone(&pending));
         Self {
-            events: SseStream::from_bytes_stream(bounded).boxed(),
+            events: SseStream::from_bytes_stream(lines(bounded.boxed())).boxed(),
             pending,
         }
     }
@@ -99,6 +99,27 @@ where
     })
 }
 
+/// Line by line: the parser drops what it has read of a chunk when a line of that chunk is bad, so
+/// how much of an answer is seen would depend on where it was cut.
+fn lines(
+    chunks: BoxStream<'static, Result<Bytes, Broken>>,
+) -> impl Stream<Item = Result<Bytes, Broken>> + Send {
+    unfold(
+        (chunks, Bytes::new()),
+        |(mut chunks, mut rest)| async move {
+            while rest.is_empty() {
+                match chunks.next().await? {
+                    Ok(chunk) => rest = chunk,
+                    Err(broken) => return Some((Err(broken), (chunks, rest))),
+                }
+            }
+            let end = memchr::memchr2(b'\n', b'\r', &rest).map_or(rest.len(), |at| at + 1);
+            let line = rest.split_to(end);
+            Some((Ok(line), (chunks, rest)))
+        },
+    )
+}
+
 fn broken(error: SseError) -> Broken {
     match error {
         SseError::Body(inner) => match inner.downcast::<Broken>() {
@@ -148,6 +169,22 @@ mod tests {
             .map(|b| Bytes::copy_from_slice(&[b]))
             .collect();
         assert_eq!(events(bytes).await.expect("single bytes"), whole);
+    }
+
+    #[tokio::test]
+    async fn a_bad_line_takes_nothing_from_the_events_before_it() {
+        let chunks = vec![Bytes::from("data: one\n\ndata: two\n\nno field\n\n")];
+        let mut events = Events::new(
+            iter(chunks.into_iter().map(Ok::<_, Infallible>)),
+            Duration::from_secs(60),
+        );
+        for want in ["one", "two"] {
+            assert_eq!(
+                events.next().await.expect("before it").as_deref(),
+                Some(want)
+            );
+        }
+        assert!(matches!(events.next().await, Err(Broken::Malformed(_))));
     }
 
     #[tokio::test]

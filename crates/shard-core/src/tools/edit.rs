@@ -248,5 +248,7 @@ fn named(lines: &[(u64, u64)]) -> String {
     format!("{noun} {}{more}", shown.join(", "))
 }
 
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzz;
 #[cfg(test)]
 mod tests;

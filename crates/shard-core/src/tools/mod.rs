@@ -49,6 +49,8 @@ mod bench;
 pub use ask_user::AskUser;
 pub use bash::{Bash, Environment, Sandbox};
 pub use edit::Edit;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use edit::fuzz;
 pub use find::Find;
 pub use grep::Grep;
 pub use load_skill::{LOAD_SKILL, LoadSkill};

@@ -21,11 +21,13 @@ pub(crate) fn splice(
 ) -> (Vec<u8>, Vec<Range<usize>>) {
     let mut out = Vec::with_capacity(content.len() + new.len());
     let mut places = Vec::with_capacity(spans.len());
+    let change = Change::between(old, new);
+    let mut endings = Endings::of(content);
     let mut done = 0;
     for span in spans {
         out.extend_from_slice(&content[done..span.start]);
         let start = out.len();
-        out.extend_from_slice(&replacement(content, span, old, new));
+        out.extend_from_slice(&change.replacement(&content[span.clone()], endings.near(span)));
         places.push(start..out.len());
         done = span.end;
     }
@@ -33,40 +35,60 @@ pub(crate) fn splice(
     (out, places)
 }
 
-fn replacement(content: &[u8], span: &Range<usize>, old: &str, new: &str) -> Vec<u8> {
-    let there = &content[span.clone()];
-    let (old_lines, new_lines) = (lines(old), lines(new));
-    if old_lines == new_lines && there == old.as_bytes() {
-        // Only the line endings are to change: they are meant as they are given.
-        return new.as_bytes().to_vec();
-    }
-    let there: Vec<&[u8]> = there.split_inclusive(|byte| *byte == b'\n').collect();
-    let deadline = Some(Instant::now() + PATIENCE);
-    let ops = capture_diff_slices_deadline(Algorithm::Myers, &old_lines, &new_lines, deadline);
-    let mut out = Vec::with_capacity(new.len());
-    let mut ending = ending_near(content, span);
-    for op in ops {
-        let stood = &there[op.old_range()];
-        if let DiffOp::Equal { .. } = op {
-            out.extend(stood.iter().copied().flatten());
-            ending = stood
-                .last()
-                .and_then(|line| ending_of(line))
-                .unwrap_or(ending);
-            continue;
+/// What a request changes, worked out once for all the places where it does.
+struct Change<'a> {
+    old: &'a str,
+    new: &'a str,
+    new_lines: Vec<Line<'a>>,
+    ops: Vec<DiffOp>,
+    /// Only the line endings are to change: they are meant as they are given.
+    endings_only: bool,
+}
+
+impl<'a> Change<'a> {
+    fn between(old: &'a str, new: &'a str) -> Self {
+        let (old_lines, new_lines) = (lines(old), lines(new));
+        let deadline = Some(Instant::now() + PATIENCE);
+        let ops = capture_diff_slices_deadline(Algorithm::Myers, &old_lines, &new_lines, deadline);
+        Self {
+            old,
+            new,
+            endings_only: old_lines == new_lines,
+            new_lines,
+            ops,
         }
-        for (at, line) in new_lines[op.new_range()].iter().enumerate() {
-            ending = stood
-                .get(at)
-                .and_then(|line| ending_of(line))
-                .unwrap_or(ending);
-            out.extend_from_slice(line.text.as_bytes());
-            if line.closed {
-                out.extend_from_slice(ending);
+    }
+
+    /// What takes the place of `there`, where lines end with `ending`.
+    fn replacement(&self, there: &[u8], mut ending: &'static [u8]) -> Vec<u8> {
+        if self.endings_only && there == self.old.as_bytes() {
+            return self.new.as_bytes().to_vec();
+        }
+        let there: Vec<&[u8]> = there.split_inclusive(|byte| *byte == b'\n').collect();
+        let mut out = Vec::with_capacity(self.new.len());
+        for op in &self.ops {
+            let stood = &there[op.old_range()];
+            if let DiffOp::Equal { .. } = op {
+                out.extend(stood.iter().copied().flatten());
+                ending = stood
+                    .last()
+                    .and_then(|line| ending_of(line))
+                    .unwrap_or(ending);
+                continue;
+            }
+            for (at, line) in self.new_lines[op.new_range()].iter().enumerate() {
+                ending = stood
+                    .get(at)
+                    .and_then(|line| ending_of(line))
+                    .unwrap_or(ending);
+                out.extend_from_slice(line.text.as_bytes());
+                if line.closed {
+                    out.extend_from_slice(ending);
+                }
             }
         }
+        out
     }
-    out
 }
 
 /// A line of a request, whatever its ending is.
@@ -98,15 +120,37 @@ fn ending_of(line: &[u8]) -> Option<&'static [u8]> {
     }
 }
 
-/// How the line ends that the span is in, or the one before.
-fn ending_near(content: &[u8], span: &Range<usize>) -> &'static [u8] {
-    // A span that ends with a line's ending ends with its line, so the search starts before it.
-    let from = span.end.saturating_sub(1).max(span.start);
-    let after = memchr::memchr(b'\n', &content[from..]).map(|at| from + at);
-    let nearest = after.or_else(|| memchr::memrchr(b'\n', &content[..span.start]));
-    nearest
-        .and_then(|at| ending_of(&content[..=at]))
-        .unwrap_or(b"\n")
+/// How lines end in a file, for places from the top to the bottom: a line that holds very many of
+/// them is looked through once.
+struct Endings<'a> {
+    content: &'a [u8],
+    /// The first LF at or after the last place, once it was looked for.
+    next: Option<usize>,
+    last: Option<usize>,
+}
+
+impl<'a> Endings<'a> {
+    fn of(content: &'a [u8]) -> Self {
+        Self {
+            content,
+            next: None,
+            last: memchr::memrchr(b'\n', content),
+        }
+    }
+
+    /// How the line ends that the span is in, or the one before.
+    fn near(&mut self, span: &Range<usize>) -> &'static [u8] {
+        // A span that ends with a line's ending ends with its line, so the search starts before it.
+        let from = span.end.saturating_sub(1).max(span.start);
+        if self.last.is_some_and(|last| from <= last) && self.next.is_none_or(|next| next < from) {
+            self.next = memchr::memchr(b'\n', &self.content[from..]).map(|at| from + at);
+        }
+        let after = self.next.filter(|next| *next >= from);
+        after
+            .or(self.last)
+            .and_then(|at| ending_of(&self.content[..=at]))
+            .unwrap_or(b"\n")
+    }
 }
 
 #[cfg(test)]
@@ -159,6 +203,7 @@ mod tests {
     #[test]
     fn every_place_is_changed() {
         check("x-x\r\nx", "x", "y\ny", "y\r\ny-y\r\ny\r\ny\r\ny");
+        check("x\nx x\r\nx", "x", "\n", "\n\n\r\n \r\n\r\n\r\n");
     }
 
     proptest! {

@@ -123,9 +123,13 @@ fn leaf_is_sound(node: Node<'_>, parent: &str, text: &str) -> bool {
         // A here-document is judged where it is walked.
         "heredoc_body" | "heredoc_content" | "raw_string" | "ansi_c_string" => true,
         "$" if matches!(parent, "string" | "concatenation" | "command") => {
+            // It may be two, which bash expands.
             let closes = parent == "string" && after.starts_with('"');
-            closes || !after.starts_with(|c: char| c.is_alphanumeric() || EXPANDS.contains(c))
+            let expands = |c: char| c.is_alphanumeric() || EXPANDS.contains(c);
+            leaf == "$" && (closes || !after.starts_with(expands))
         }
+        // The grammar lets blanks stand between a dollar and a name.
+        "$" if parent == "simple_expansion" => !after.starts_with([' ', '\t', '\n', '\\']),
         // The grammar reads `{x` as a group, bash as a program named so.
         "{" if parent == "compound_statement" => after.starts_with([' ', '\t', '\n']),
         "<" | ">" | ">>" | "<<" | "<<<" | "<<-" | "<&" | ">&" | ">|" | "&>" | "&>>" => {

@@ -34,11 +34,12 @@ impl Walk<'_> {
                 return self.command(node, depth);
             }
             "test_command" => self.test(node),
-            "for_statement"
-            | "function_definition"
-            | "variable_assignment"
-            | "variable_assignments" => {
+            "for_statement" | "function_definition" | "variable_assignments" => {
                 self.found.assigns = true;
+            }
+            "variable_assignment" => {
+                self.found.assigns = true;
+                self.found.unparsable |= !self.names_variable(node);
             }
             "file_redirect" => self.redirect(node),
             "heredoc_redirect" => self.document(node),
@@ -171,6 +172,18 @@ impl Walk<'_> {
                 words.extend(word.clone());
                 word.is_some()
             }
+        })
+    }
+
+    /// Whether what an assignment starts with is a name to bash, or else it runs a program that is
+    /// called so.
+    fn names_variable(&self, assignment: Node<'_>) -> bool {
+        let name = self.raw(assignment).split(['=', '+', '[']).next();
+        let part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        name.is_some_and(|name| {
+            !name.starts_with(|c: char| c.is_ascii_digit())
+                && !name.is_empty()
+                && name.chars().all(part)
         })
     }
 

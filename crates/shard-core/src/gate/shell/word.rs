@@ -97,6 +97,11 @@ impl Word {
         self.pieces.len() == 1 && self.holes == [Hole::Number]
     }
 
+    /// Whether it is a brace by itself, which opens or closes a group.
+    pub(super) fn is_brace(&self) -> bool {
+        self.pieces.len() == 1 && self.holes == [Hole::Brace]
+    }
+
     /// Its text, when all of it is certain.
     pub(crate) fn text(&self) -> Option<String> {
         match self.pieces.as_slice() {

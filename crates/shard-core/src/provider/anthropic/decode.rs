@@ -29,7 +29,7 @@ struct Counts {
 }
 
 /// The state of one answer.
-pub(super) struct Decoder {
+pub(in crate::provider) struct Decoder {
     ids: CallIds,
     blocks: Blocks,
     call: Option<u32>,
@@ -40,7 +40,7 @@ pub(super) struct Decoder {
 }
 
 impl Decoder {
-    pub(super) fn new(ids: CallIds) -> Self {
+    pub(in crate::provider) fn new(ids: CallIds) -> Self {
         Self {
             ids,
             blocks: Blocks::default(),

@@ -28,7 +28,7 @@ struct Call {
 }
 
 /// The state of one answer.
-pub(super) struct Decoder {
+pub(in crate::provider) struct Decoder {
     ids: CallIds,
     blocks: Blocks,
     calls: Vec<Call>,
@@ -38,7 +38,7 @@ pub(super) struct Decoder {
 }
 
 impl Decoder {
-    pub(super) fn new(ids: CallIds) -> Self {
+    pub(in crate::provider) fn new(ids: CallIds) -> Self {
         Self {
             ids,
             blocks: Blocks::default(),

@@ -60,7 +60,7 @@ struct Item {
 }
 
 /// The state of one answer.
-pub(super) struct Decoder {
+pub(in crate::provider) struct Decoder {
     ids: CallIds,
     blocks: Blocks,
     items: Vec<Item>,
@@ -69,7 +69,7 @@ pub(super) struct Decoder {
 }
 
 impl Decoder {
-    pub(super) fn new(ids: CallIds) -> Self {
+    pub(in crate::provider) fn new(ids: CallIds) -> Self {
         Self {
             ids,
             blocks: Blocks::default(),
