@@ -125,11 +125,6 @@ fn usage_path(state_home: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    #![expect(
-        clippy::unwrap_used,
-        reason = "in a test a wrong assumption is to panic"
-    )]
-
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
