@@ -1,5 +1,5 @@
-//! How fast the program starts, how little memory it keeps, what a command costs on top of the
-//! shell that runs it, and what a long session costs.
+//! How fast the program starts, how little memory it keeps, what a tool call costs on top of what it
+//! does, how fast answers pass through, and what a long session costs.
 //!
 //! Measures the program at `SHARD_BIN` against the scripted model, which answers at once from a
 //! thread of this process. Reports; judges nothing: times depend on the machine, so each stands
@@ -7,10 +7,11 @@
 
 #![expect(clippy::print_stdout, reason = "the table is what this is for")]
 
-mod bash;
 mod child;
 mod daemon;
+mod deltas;
 mod memory;
+mod rounds;
 mod samples;
 mod sessions;
 mod start;
@@ -56,13 +57,8 @@ async fn measure() -> Result<Table> {
     table
         .times("shard agent: until sync", &sync)
         .beside(sync.median(), bare);
-    let round = bash::rounds().await?;
-    let bare = round.bare.median();
-    table.times("a bare bash (bash -c true)", &round.bare);
-    table
-        .times("a bash round: reply over to next request", &round.gap)
-        .aim("bare bash + 2.5 ms")
-        .beside(round.gap.median(), bare);
+    rounds::measure(&mut table).await?;
+    deltas::measure(&mut table).await?;
     memory::idle()?.report(&mut table);
     sessions::measure(&mut table)?;
     daemon::measure(&mut table).await?;
