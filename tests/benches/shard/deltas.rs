@@ -12,7 +12,7 @@ const DELTAS: usize = 50_000;
 
 /// Reports the rate, of the best of three answers: what else runs on the machine only slows it.
 pub(crate) async fn measure(table: &mut Table) -> Result<()> {
-    let model = ScriptedModel::answering(|_| reply![text("word ".repeat(DELTAS)).chunks(5)]);
+    let model = ScriptedModel::answering(|_| reply![text("word ".repeat(DELTAS)).chunks(DELTAS)]);
     let home = Home::new(&model);
     let agent = AgentProcess::start(&home, &[]);
     let mut best = f64::MAX;
