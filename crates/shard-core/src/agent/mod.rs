@@ -14,6 +14,8 @@
 //! | `conversation` | the entries, and what they amount to |
 //! | `draft` | the message that is being streamed |
 //! | `effort` | which reasoning effort a model is asked for |
+//! | `compaction` | when and how far the window is made short |
+//! | `forks` | sessions that are split off, and their list |
 //! | `arrivals` | prompts whose pictures are made fit before they are accepted |
 //! | `queue` | prompts that wait, request keys |
 //! | `asks` | questions that are open |
