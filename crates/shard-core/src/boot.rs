@@ -10,7 +10,7 @@ use std::time::Duration;
 use shard_config::resources::{Resources, Roots};
 use shard_config::{Config, expand_home};
 use shard_contracts::{Extension, Mode, Provider, Tool};
-use shard_session::{Header, Loaded, SessionError, SessionFile, UsageLog};
+use shard_session::{Header, Loaded, SessionError, SessionFile, UsageLog, grants_beside};
 use shard_types::{AgentId, Checkpoint, EntryBody, ErrorCode, HeadlessPolicy, SessionId, time};
 
 use crate::agent::{AgentHandle, AgentSession, Channel, Effort, Responder, SessionUi, Settings};
@@ -177,7 +177,7 @@ impl Boot {
         let session_id = found.session_id.clone();
         let output_dir = found.path.with_extension("output");
         let grants_path = self.grants_path.clone();
-        let grants_path = grants_path.unwrap_or_else(|| found.path.with_extension("grants.json"));
+        let grants_path = grants_path.unwrap_or_else(|| grants_beside(&found.path));
         let (channel, bus) = (Channel::default(), Arc::new(Bus::default()));
         let handle = channel.handle.clone();
         let mut diagnostics = Vec::new();
