@@ -38,4 +38,4 @@ pub use locate::{FORKS, SessionRef, by_id, family, latest};
 pub use page::{Page, page};
 pub use reader::Reader;
 pub use summary::{Summary, summarize};
-pub use usage::{UsageLog, UsageRecord, UsageSum, sum_usage};
+pub use usage::{UsageError, UsageLog, UsageRecord, UsageSum, sum_usage};
