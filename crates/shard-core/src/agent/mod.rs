@@ -19,6 +19,7 @@
 //! | `arrivals` | prompts whose pictures are made fit before they are accepted |
 //! | `queue` | prompts that wait, request keys |
 //! | `asks` | questions that are open |
+//! | `questions` | how they are opened, answered and closed |
 //! | `reloading` | what people changed, taken up between two turns |
 //! | `store` | the session file, and when it is synced |
 
@@ -32,6 +33,7 @@ mod draft;
 mod effort;
 mod forks;
 mod handle;
+mod questions;
 mod queue;
 mod reloading;
 mod session;
