@@ -199,7 +199,7 @@ impl AgentSession {
     fn session_op(&mut self, wish: &SessionOp, reply: Reply) {
         let busy = self.turn.is_some() || !self.queue.is_empty();
         match wish.op {
-            SessionOpKind::List => reply(self.list_sessions()),
+            SessionOpKind::List => self.list_sessions(reply),
             SessionOpKind::Compact | SessionOpKind::Fork if busy => reply(Err(refuse(
                 ErrorCode::Conflict,
                 "a turn runs or waits; try again when the agent is idle",
