@@ -451,7 +451,8 @@ async fn a_compactor_that_fails_leaves_the_conversation_as_it_is() {
     let mut bench = Bench::with(setup).await;
     turn(&mut bench, "first", "one", 900).await;
     let lines = bench.until("status idle").await;
-    let told = "error INTERNAL_ERROR: cannot summarize: numbered broke down";
+    let told = "error INTERNAL_ERROR: cannot summarize: numbered broke down; \
+                the conversation stays as it is";
     assert_eq!(lines, ["status compacting", told, "status idle"]);
     bench.prompt("second").await;
     let call = bench.call().await;
