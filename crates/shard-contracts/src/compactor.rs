@@ -74,7 +74,7 @@ pub trait Extractor: Send + Sync {
 
 /// Why there is no summary.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("cannot summarize: {0}")]
+#[error("cannot summarize: {0}; the conversation stays as it is")]
 pub struct CompactError(pub String);
 
 /// Decides when to compact, and writes the summary.

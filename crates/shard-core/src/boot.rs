@@ -2,6 +2,8 @@
 //!
 //! Reads no environment and no home directory: whoever starts an agent says what they are.
 
+mod session;
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -9,11 +11,11 @@ use std::time::Duration;
 
 use shard_config::resources::{Resources, Roots};
 use shard_config::{Config, expand_home};
-use shard_contracts::{Extension, Mode, Provider, Tool};
-use shard_session::{Header, Loaded, SessionError, SessionFile, UsageLog};
-use shard_types::{AgentId, Checkpoint, EntryBody, ErrorCode, HeadlessPolicy, SessionId, time};
+use shard_contracts::{Extension, Provider, Tool};
+use shard_session::{SessionError, UsageLog, grants_beside};
+use shard_types::{AgentId, EntryBody, ErrorCode, HeadlessPolicy, SessionId};
 
-use crate::agent::{AgentHandle, AgentSession, Channel, Effort, Responder, SessionUi, Settings};
+use crate::agent::{AgentHandle, AgentSession, Channel, Responder, SessionUi, Settings};
 use crate::bundled;
 use crate::bus::Bus;
 use crate::catalog::{Catalog, CatalogError, Selection};
@@ -24,6 +26,8 @@ use crate::knowledge::Knowledge;
 use crate::provider::{Surroundings, configured};
 use crate::reload::Reload;
 use crate::tools::{Bash, Environment, LOAD_SKILL, ReadLog, Sandbox, builtin};
+
+use session::Found;
 
 /// Which session to work on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -177,7 +181,7 @@ impl Boot {
         let session_id = found.session_id.clone();
         let output_dir = found.path.with_extension("output");
         let grants_path = self.grants_path.clone();
-        let grants_path = grants_path.unwrap_or_else(|| found.path.with_extension("grants.json"));
+        let grants_path = grants_path.unwrap_or_else(|| grants_beside(&found.path));
         let (channel, bus) = (Channel::default(), Arc::new(Bus::default()));
         let handle = channel.handle.clone();
         let mut diagnostics = Vec::new();
@@ -275,86 +279,8 @@ impl Boot {
         ]
     }
 
-    /// What was asked for now is what the session goes on with: the rows that say so. A model, an
-    /// effort or a mode that the session used and that is gone is told.
-    fn note_choices(
-        &self,
-        loaded: Option<&Loaded>,
-        selection: &Selection,
-        mode: &dyn Mode,
-        told: &mut Vec<String>,
-    ) -> Vec<Checkpoint> {
-        let (recorded, model) = (Recorded::of(loaded), selection.id());
-        let mut rows = Vec::new();
-        if let Some(lost) = recorded.effort.lacked_by(&selection.spec) {
-            told.push(format!(
-                "the session last used the reasoning level {lost}, which {model} does not have; its default is used"
-            ));
-        }
-        match (&self.model, recorded.model) {
-            (None, Some(lost)) if lost != model => told.push(format!(
-                "the session last used {lost}, which is not there; {model} is used"
-            )),
-            (Some(_), last) if last.as_ref() != Some(&model) => {
-                rows.push(Checkpoint::ModelChanged { model });
-            }
-            _ => {}
-        }
-        match (&self.mode, recorded.mode) {
-            (None, Some(lost)) if lost != mode.name() => told.push(format!(
-                "the session was last in the mode {lost}, which is not there; it goes on in {}",
-                mode.name()
-            )),
-            (Some(asked), last) if last.as_ref() != Some(asked) => {
-                rows.push(Checkpoint::ModeChanged {
-                    mode: asked.clone(),
-                });
-            }
-            _ => {}
-        }
-        rows
-    }
-
     fn config_dir(&self) -> &Path {
         self.config_path.parent().unwrap_or(Path::new("/"))
-    }
-
-    fn find_session(&self) -> Result<Found, BootError> {
-        let folder = sessions_folder(&self.state_home);
-        let path = match &self.session {
-            SessionChoice::New => {
-                let id = SessionId::generate();
-                let path = folder.join(format!("{id}.jsonl"));
-                return Ok(Found::new(id, path));
-            }
-            SessionChoice::At { id, path } if !path.exists() => {
-                return Ok(Found::new(id.clone(), path.clone()));
-            }
-            SessionChoice::At { path, .. } => path.clone(),
-            SessionChoice::Id(id) => shard_session::by_id(&folder, id)?,
-            SessionChoice::Continue => {
-                let cwd = canonical(self.cwd.as_ref().unwrap_or(&self.current_dir))?;
-                shard_session::latest(&folder, &cwd)?.path
-            }
-        };
-        let (file, loaded) = SessionFile::open(&path)?;
-        Ok(Found {
-            session_id: loaded.header.session_id.clone(),
-            path,
-            loaded: Some(loaded),
-            file: Some(file),
-        })
-    }
-
-    /// What `--cwd` says; else where the session works; else here.
-    fn working_folder(&self, loaded: Option<&Loaded>) -> Result<PathBuf, BootError> {
-        let session = loaded.map(|loaded| PathBuf::from(&loaded.header.cwd));
-        canonical(
-            self.cwd
-                .as_ref()
-                .or(session.as_ref())
-                .unwrap_or(&self.current_dir),
-        )
     }
 
     fn roots(&self, cwd: &Path) -> Roots {
@@ -473,54 +399,6 @@ impl Boot {
             .retain(|tool| allowed.iter().any(|name| name == tool.name()));
         Ok(())
     }
-
-    /// What was asked for; else what the session last used, as long as there is such a model; else
-    /// what the configuration says.
-    async fn choose_model(
-        &self,
-        catalog: &Catalog,
-        loaded: Option<&Loaded>,
-    ) -> Result<Selection, CatalogError> {
-        if let Some(id) = &self.model {
-            return catalog.find(id).await;
-        }
-        if let Some(id) = Recorded::of(loaded).model
-            && let Ok(selection) = catalog.find(&id).await
-        {
-            return Ok(selection);
-        }
-        match &self.config.model {
-            Some(id) => catalog.find(id).await,
-            None => catalog.first().await,
-        }
-    }
-
-    fn choose_mode(
-        &self,
-        capabilities: &Snapshot,
-        loaded: Option<&Loaded>,
-    ) -> Result<Arc<dyn Mode>, BootError> {
-        let modes = &capabilities.modes;
-        let unknown = |name: &str| BootError::Mode {
-            name: name.to_owned(),
-            known: modes
-                .iter()
-                .map(|mode| mode.name())
-                .collect::<Vec<_>>()
-                .join(", "),
-        };
-        if let Some(name) = &self.mode {
-            return capabilities
-                .mode(name)
-                .cloned()
-                .ok_or_else(|| unknown(name));
-        }
-        let last = Recorded::of(loaded).mode;
-        let chosen = last
-            .and_then(|name| capabilities.mode(&name))
-            .or(modes.first());
-        chosen.cloned().ok_or_else(|| unknown("(default)"))
-    }
 }
 
 /// Providers that extensions brought, or put in the place of configured ones.
@@ -535,90 +413,4 @@ fn other_providers(
         .filter(|provider| !is_configured(provider))
         .cloned()
         .collect()
-}
-
-fn canonical(folder: &Path) -> Result<PathBuf, BootError> {
-    let failed = |source| BootError::Cwd {
-        path: folder.to_owned(),
-        source,
-    };
-    let real = folder.canonicalize().map_err(failed)?;
-    // Reading the list is what tells a folder that may be entered from one that may not.
-    std::fs::read_dir(&real).map_err(failed)?;
-    Ok(real)
-}
-
-/// What a session says that it last worked with.
-#[derive(Default)]
-struct Recorded {
-    model: Option<String>,
-    mode: Option<String>,
-    effort: Effort,
-}
-
-impl Recorded {
-    fn of(loaded: Option<&Loaded>) -> Self {
-        let mut recorded = Self::default();
-        for entry in loaded.iter().flat_map(|loaded| &loaded.entries) {
-            match &entry.body {
-                EntryBody::Checkpoint(Checkpoint::ModelChanged { model }) => {
-                    recorded.model = Some(model.clone());
-                }
-                EntryBody::Checkpoint(Checkpoint::ModeChanged { mode }) => {
-                    recorded.mode = Some(mode.clone());
-                }
-                EntryBody::Checkpoint(Checkpoint::ReasoningLevelChanged { effort, .. }) => {
-                    recorded.effort = Effort::named(effort);
-                }
-                _ => {}
-            }
-        }
-        recorded
-    }
-}
-
-/// The session to work on, before anything was written.
-struct Found {
-    session_id: SessionId,
-    path: PathBuf,
-    loaded: Option<Loaded>,
-    /// The file, of a session that exists.
-    file: Option<SessionFile>,
-}
-
-impl Found {
-    /// A session that is yet to be made.
-    fn new(session_id: SessionId, path: PathBuf) -> Self {
-        Self {
-            session_id,
-            path,
-            loaded: None,
-            file: None,
-        }
-    }
-
-    /// The file, made now if the session is new.
-    fn open(self, cwd: &Path) -> Result<(SessionFile, Option<Loaded>), SessionError> {
-        let Self {
-            session_id,
-            path,
-            loaded,
-            file,
-        } = self;
-        let file = match file {
-            Some(file) => file,
-            None => {
-                let cwd = cwd.to_string_lossy().into_owned();
-                SessionFile::create(
-                    &path,
-                    &Header {
-                        session_id,
-                        cwd,
-                        created_at: time::now_ms(),
-                    },
-                )?
-            }
-        };
-        Ok((file, loaded))
-    }
 }

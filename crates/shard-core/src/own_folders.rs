@@ -3,6 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::paths::real;
+
 /// Shard's own folders.
 #[derive(Debug, Default)]
 pub(crate) struct OwnFolders {
@@ -15,10 +17,6 @@ pub(crate) struct OwnFolders {
 impl OwnFolders {
     /// Shard's configuration and state.
     pub(crate) fn new(config_dir: &Path, state_home: &Path) -> Self {
-        let real = |path: &Path| {
-            crate::paths::resolve(Path::new("/"), &path.to_string_lossy())
-                .unwrap_or_else(|_| path.to_owned())
-        };
         let state_home = real(state_home);
         Self {
             worktrees: state_home.join("worktrees"),

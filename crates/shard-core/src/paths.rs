@@ -54,6 +54,11 @@ pub fn resolve(cwd: &Path, given: &str) -> io::Result<PathBuf> {
     }
 }
 
+/// An absolute path with every symlink on the way followed; as it is, where that cannot be told.
+pub(crate) fn real(path: &Path) -> PathBuf {
+    resolve(Path::new("/"), &path.to_string_lossy()).unwrap_or_else(|_| path.to_owned())
+}
+
 /// More parts than a path can have.
 const MAX_PARTS: usize = 4096;
 

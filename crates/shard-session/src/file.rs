@@ -237,6 +237,11 @@ fn lock(file: &File, path: &Path) -> Result<(), SessionError> {
     }
 }
 
+/// Makes names in a folder survive a power cut.
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
 /// Brings a session's rows to the disk itself. Blocking, so not for an event loop.
 #[derive(Debug, Clone)]
 pub struct Syncer {
@@ -260,9 +265,7 @@ impl Syncer {
         self.file.sync_data().map_err(failed)?;
         if self.fresh.load(Ordering::Acquire) {
             let folder = self.path.parent().unwrap_or(Path::new("."));
-            File::open(folder)
-                .and_then(|folder| folder.sync_all())
-                .map_err(failed)?;
+            sync_folder(folder).map_err(failed)?;
             self.fresh.store(false, Ordering::Release);
         }
         Ok(())

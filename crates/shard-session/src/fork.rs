@@ -17,6 +17,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use shard_types::{Checkpoint, EntryBody, EntryId, SessionEntry, SessionId, time};
 
+use crate::file::sync_folder;
 use crate::header::{VERSION, first_line};
 use crate::index::{Order, parse};
 use crate::locate::{files, forks_folder};
@@ -146,10 +147,6 @@ fn make_folder(folder: &Path) -> io::Result<bool> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
         Err(error) => Err(error),
     }
-}
-
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
 }
 
 /// The part of a session that a fork takes along.

@@ -18,6 +18,8 @@ use serde_json::{Map, Value};
 use shard_types::time::now_ms;
 use shard_types::{GrantId, GrantInfo, GrantKind};
 
+use crate::file::sync_folder;
+
 /// How many grants one file holds: more than a person can oversee.
 pub const MAX_GRANTS: usize = 1000;
 
@@ -102,6 +104,12 @@ struct SignatureFields {
     paths: Vec<PathBuf>,
 }
 
+/// Where the grants of a session are that no daemon looks after: beside its file.
+#[must_use]
+pub fn grants_beside(session: &Path) -> PathBuf {
+    session.with_extension("grants.json")
+}
+
 /// Reads a file of grants. One that is not there has none.
 ///
 /// # Errors
@@ -150,7 +158,7 @@ pub fn write_grants(path: &Path, grants: &[StoredGrant]) -> io::Result<()> {
         .set_permissions(fs::Permissions::from_mode(0o600))?;
     temporary.as_file().sync_all()?;
     temporary.persist(path).map_err(|error| error.error)?;
-    fs::File::open(folder)?.sync_all()
+    sync_folder(folder)
 }
 
 /// Takes a grant out of a file that no process owns. False if it is not in there.

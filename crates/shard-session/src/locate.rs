@@ -8,6 +8,9 @@ use shard_types::SessionId;
 
 use crate::{Header, SessionError, Summary, summarize};
 
+/// The folder beside sessions that their forks are in.
+pub const FORKS: &str = "forks";
+
 /// A stored session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionRef {
@@ -23,7 +26,7 @@ pub struct SessionRef {
 /// [`SessionError::NotFound`].
 pub fn by_id(folder: &Path, id: &SessionId) -> Result<PathBuf, SessionError> {
     let name = format!("{id}.jsonl");
-    let places = [folder.join(&name), folder.join("forks").join(&name)];
+    let places = [folder.join(&name), folder.join(FORKS).join(&name)];
     places
         .into_iter()
         .find(|path| path.is_file())
@@ -37,7 +40,7 @@ pub fn by_id(folder: &Path, id: &SessionId) -> Result<PathBuf, SessionError> {
 /// [`SessionError::NoneToContinue`].
 pub fn latest(folder: &Path, cwd: &Path) -> Result<SessionRef, SessionError> {
     let mut files = files(folder);
-    files.extend(self::files(&folder.join("forks")));
+    files.extend(self::files(&folder.join(FORKS)));
     files.sort_unstable_by_key(|file| std::cmp::Reverse(file.0));
     let mut found = files.into_iter().filter_map(|(_, path)| {
         let header = Header::of_file(&path).ok()?;
@@ -87,7 +90,6 @@ pub fn family(path: &Path) -> Result<Vec<Summary>, SessionError> {
 
 /// Where the forks of a session are: beside it in `forks/`, those of a fork beside that.
 pub(crate) fn forks_folder(path: &Path) -> PathBuf {
-    const FORKS: &str = "forks";
     let folder = path.parent().unwrap_or(Path::new("."));
     match folder.ends_with(FORKS) {
         true => folder.to_owned(),

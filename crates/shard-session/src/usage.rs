@@ -80,6 +80,18 @@ impl UsageLog {
     }
 }
 
+/// Why the log cannot be summed up.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "cannot read what was used from {path}: {source}; if that lasts, move the file away: counting begins anew"
+)]
+pub struct UsageError {
+    /// The log.
+    path: PathBuf,
+    /// What the system says.
+    source: io::Error,
+}
+
 /// A sum over calls.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct UsageSum {
@@ -98,15 +110,20 @@ pub fn sum_usage(
     state_home: &Path,
     span: &Range<u64>,
     key: impl Fn(&UsageRecord) -> String,
-) -> io::Result<BTreeMap<String, UsageSum>> {
+) -> Result<BTreeMap<String, UsageSum>, UsageError> {
+    let path = usage_path(state_home);
+    let failed = |source| UsageError {
+        path: path.clone(),
+        source,
+    };
     let mut sums = BTreeMap::new();
-    let file = match File::open(usage_path(state_home)) {
+    let file = match File::open(&path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(sums),
-        Err(error) => return Err(error),
+        Err(error) => return Err(failed(error)),
     };
     let (mut reader, mut line) = (BufReader::with_capacity(1 << 16, file), Vec::new());
-    while reader.read_until(b'\n', &mut line)? > 0 {
+    while reader.read_until(b'\n', &mut line).map_err(failed)? > 0 {
         if let Ok(record) = serde_json::from_slice::<UsageRecord>(&line)
             && span.contains(&record.timestamp)
         {
@@ -136,6 +153,19 @@ mod tests {
             model: Some("one/m".to_owned()),
             ..Usage::default()
         }
+    }
+
+    #[test]
+    fn a_log_that_cannot_be_read_is_named() {
+        let home = tempfile::tempdir().unwrap();
+        let path = usage_path(home.path());
+        std::fs::create_dir(&path).unwrap();
+        let error = sum_usage(home.path(), &(0..1), |_| String::new()).unwrap_err();
+        let told = format!("cannot read what was used from {path:?}: ");
+        assert!(
+            error.to_string().starts_with(&told.replace('"', "")),
+            "{error}"
+        );
     }
 
     #[test]

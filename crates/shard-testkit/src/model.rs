@@ -131,16 +131,6 @@ impl ScriptedModel {
         }
     }
 
-    /// How many replies of the list were not asked for yet.
-    #[must_use]
-    pub fn replies_left(&self) -> usize {
-        let script = self.shared.script.lock();
-        match &*script.unwrap_or_else(PoisonError::into_inner) {
-            Script::List(list) => list.len(),
-            Script::Closure(_) => 0,
-        }
-    }
-
     /// The chat requests so far, those that were refused among them.
     #[must_use]
     pub fn requests(&self) -> Vec<Request> {

@@ -1,5 +1,7 @@
 //! Messages and their content blocks (`docs/PROTOCOL.md`, "Shared types").
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -134,6 +136,15 @@ impl ToolResultContent {
     pub fn error(message: impl Into<String>) -> Self {
         Self::Error {
             message: message.into(),
+        }
+    }
+
+    /// What it says, as text: a value as JSON.
+    #[must_use]
+    pub fn to_text(&self) -> Cow<'_, str> {
+        match self {
+            Self::Text { text: said } | Self::Error { message: said } => Cow::Borrowed(said),
+            Self::Json { value } => Cow::Owned(value.to_string()),
         }
     }
 }

@@ -116,7 +116,7 @@ fn of_session(state_home: &Path, id: &SessionId) -> Result<Owned, Failure> {
         );
         return Err(anyhow::anyhow!(error).into());
     }
-    let path = session.with_extension("grants.json");
+    let path = shard_session::grants_beside(&session);
     let grants = shard_session::read_grants(&path).map_err(|error| {
         anyhow::anyhow!("cannot read the permissions in {}: {error}", path.display())
     })?;

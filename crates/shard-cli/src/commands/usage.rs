@@ -20,8 +20,7 @@ pub(crate) fn run(args: &UsageArgs) -> Result<(), Failure> {
         until: args.until,
         group_by: args.by,
     };
-    let mut rows = usage_rows(&places.state_home, &query)
-        .map_err(|error| anyhow::anyhow!("what was used cannot be read: {error}"))?;
+    let mut rows = usage_rows(&places.state_home, &query).map_err(anyhow::Error::from)?;
     if args.json {
         print(&serde_json::to_string_pretty(&rows)?)?;
         return Ok(());

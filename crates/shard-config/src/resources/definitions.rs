@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::front_matter;
-use super::{Found, Kind, Layer, Note, Project, Roots, UNTRUSTED, listed, one_line};
+use super::{Found, Kind, Layer, Project, Roots, UNTRUSTED, listed, one_line};
 use crate::known;
 use crate::regular_file::read_text;
 
@@ -100,16 +100,9 @@ pub(super) fn load(roots: &Roots, project: &Project, found: &mut Vec<Found>) -> 
                 let same = definitions
                     .iter()
                     .find(|(other, _)| other.name == definition.name);
-                if let Some((other, winner)) = same {
-                    listing.active = false;
-                    let stands = format!("{} has the same name and counts", other.path.display());
-                    listing.notes.push(if *winner == folder {
-                        Note::Warning(format!("{stands}; rename one of them"))
-                    } else {
-                        Note::Info(stands)
-                    });
-                } else {
-                    definitions.push((definition, folder.clone()));
+                match same {
+                    Some((other, place)) => listing.give_way(&other.path, *place == folder),
+                    None => definitions.push((definition, folder.clone())),
                 }
             }
             found.push(listing);

@@ -28,6 +28,9 @@ pub use skills::Skill;
 
 use crate::Permissions;
 
+/// Where skills are that any program may find, in a project and in the home folder.
+const COMMON_SKILLS: &str = ".agents/skills";
+
 /// How many entries of one folder are looked at.
 const FOLDER_ENTRIES: usize = 256;
 
@@ -165,6 +168,16 @@ impl Found {
         self.warn(text);
     }
 
+    /// Another one of the same name counts. That two are in one place is a mistake.
+    fn give_way(&mut self, to: &Path, same_place: bool) {
+        self.active = false;
+        let stands = format!("{} has the same name and counts", to.display());
+        self.notes.push(match same_place {
+            true => Note::Warning(format!("{stands}; rename one of them")),
+            false => Note::Info(stands),
+        });
+    }
+
     /// What is to be told of it at an agent's start, each with its path.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
         self.notes.iter().filter_map(|note| match note {
@@ -286,10 +299,9 @@ impl Project {
             .unwrap_or(0);
         let state = ["skills", "rules", "agents", "extensions", "mcp.json"];
         let state = state.iter().map(|name| roots.state_home.join(name));
-        let home = roots.home.iter().map(|home| home.join(".agents/skills"));
         let users = std::iter::once(roots.user_context())
             .chain(state)
-            .chain(home);
+            .chain(roots.common_skills());
         Self {
             folders: folders.into_iter().take(root + 1).collect(),
             users: users.map(real).collect(),
@@ -324,6 +336,11 @@ impl Roots {
 
     fn user_context(&self) -> PathBuf {
         self.config_dir().join("SHARD.md")
+    }
+
+    /// The user's skills that other programs find too.
+    fn common_skills(&self) -> Option<PathBuf> {
+        Some(self.home.as_ref()?.join(COMMON_SKILLS))
     }
 }
 

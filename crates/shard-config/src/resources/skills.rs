@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::front_matter;
-use super::{Found, Kind, Layer, Note, Project, Roots, UNTRUSTED, listed, one_line};
+use super::{COMMON_SKILLS, Found, Kind, Layer, Note, Project, Roots, UNTRUSTED, listed, one_line};
 use crate::regular_file::{read_start, read_text};
 
 /// The file that makes a folder a skill.
@@ -77,17 +77,9 @@ pub(super) fn load(roots: &Roots, project: &Project, found: &mut Vec<Found>) -> 
                 };
                 if let Some(skill) = skill {
                     let same = skills.iter().find(|(other, _)| other.name == skill.name);
-                    if let Some((other, winner)) = same {
-                        listing.active = false;
-                        let stands =
-                            format!("{} has the same name and counts", other.file.display());
-                        listing.notes.push(if *winner == number {
-                            Note::Warning(format!("{stands}; rename one of them"))
-                        } else {
-                            Note::Info(stands)
-                        });
-                    } else {
-                        skills.push((skill, number));
+                    match same {
+                        Some((other, scope)) => listing.give_way(&other.file, *scope == number),
+                        None => skills.push((skill, number)),
                     }
                 }
                 found.push(listing);
@@ -109,16 +101,15 @@ struct Scope {
 fn scopes(roots: &Roots, project: &Project) -> Vec<Scope> {
     let of_project = project.folders.iter().map(|folder| Scope {
         layer: Layer::Project,
-        folders: [".shard/skills", ".agents/skills"]
+        folders: [".shard/skills", COMMON_SKILLS]
             .iter()
             .filter_map(|name| project.place(folder, name))
             .collect(),
     });
-    let home = roots.home.iter().map(|home| home.join(".agents/skills"));
     let users = Scope {
         layer: Layer::User,
         folders: std::iter::once(roots.state_home.join("skills"))
-            .chain(home)
+            .chain(roots.common_skills())
             .collect(),
     };
     of_project.chain([users]).collect()

@@ -11,6 +11,7 @@ use shard_types::{ErrorCode, Image};
 
 use super::commands::{Incoming, refuse};
 use super::handle::{Reply, Wish};
+use super::queue::picture_bytes;
 use super::session::AgentSession;
 use crate::picture::Picture;
 
@@ -37,7 +38,7 @@ pub(super) struct Arrivals {
 
 impl AgentSession {
     pub(super) fn take_prompt(&mut self, incoming: Incoming, reply: Reply) {
-        let bytes: usize = incoming.images.iter().map(|image| image.data.len()).sum();
+        let bytes = picture_bytes(&incoming.images);
         let arrivals = &mut self.arrivals;
         if incoming.images.is_empty() && arrivals.waiting.is_empty() {
             return self.admit(incoming, reply);
@@ -70,7 +71,7 @@ impl AgentSession {
             }
         };
         let (arrival, wishes) = (self.arrivals.first, self.wishes.clone());
-        self.arrivals.bytes -= images.iter().map(|image| image.data.len()).sum::<usize>();
+        self.arrivals.bytes -= picture_bytes(&images);
         tokio::spawn(async move {
             let fit = tokio::task::spawn_blocking(move || fit(&message, &images)).await;
             let images = fit.unwrap_or_else(|_| {

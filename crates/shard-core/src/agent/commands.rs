@@ -3,20 +3,15 @@
 use serde::Serialize;
 use serde_json::Value;
 use shard_protocol::{
-    Aborted, Accepted as AcceptedData, AgentCommand, Answered, ErrorBody, Grants,
-    PermissionResponse, Prompt, RequestKey, SessionOp, SessionOpKind, Steer, StreamingBehavior,
-    UiResponse,
+    Aborted, Accepted as AcceptedData, AgentCommand, ErrorBody, Grants, Prompt, RequestKey,
+    SessionOp, SessionOpKind, Steer, StreamingBehavior,
 };
-use shard_types::event::{PermissionResolved, QueuedKind, QueuedPrompt, UiResolved};
-use shard_types::{
-    Checkpoint, ChoiceIntent, EntryId, ErrorCode, GrantId, Image, PermissionDecision,
-};
+use shard_types::event::{QueuedKind, QueuedPrompt};
+use shard_types::{Checkpoint, EntryId, ErrorCode, GrantId, Image};
 
-use super::asks::PendingKind;
-use super::handle::{Answer, AnsweredBy, Reply, Wish};
+use super::handle::{Reply, Wish};
 use super::queue::{Accepted, KeyUse};
 use super::session::AgentSession;
-use super::settings::Responder;
 
 pub(super) type Outcome = Result<Value, ErrorBody>;
 
@@ -204,76 +199,13 @@ impl AgentSession {
     fn session_op(&mut self, wish: &SessionOp, reply: Reply) {
         let busy = self.turn.is_some() || !self.queue.is_empty();
         match wish.op {
-            SessionOpKind::List => reply(self.list_sessions()),
+            SessionOpKind::List => self.list_sessions(reply),
             SessionOpKind::Compact | SessionOpKind::Fork if busy => reply(Err(refuse(
                 ErrorCode::Conflict,
                 "a turn runs or waits; try again when the agent is idle",
             ))),
             SessionOpKind::Compact => self.compact_on_demand(wish.args.as_ref(), reply),
             SessionOpKind::Fork => reply(self.fork(wish)),
-        }
-    }
-
-    fn answer_permission(&mut self, response: PermissionResponse) -> Outcome {
-        let PermissionResponse {
-            request_id,
-            choice_id,
-            decision,
-            reason,
-            source,
-        } = response;
-        let Some(PendingKind::Permission { request, .. }) = self.asks.get(&request_id) else {
-            return data(Answered { late: true });
-        };
-        let decision = match (&choice_id, decision) {
-            (None, Some(decision)) if request.options.contains(&decision) => decision,
-            (None, Some(_)) => {
-                return Err(refuse(
-                    ErrorCode::InvalidRequest,
-                    "this request does not offer that decision; the options are in the request",
-                ));
-            }
-            (Some(id), None) => match request.choices.iter().find(|choice| choice.id == *id) {
-                Some(choice) => decision_of(choice.intent),
-                None => {
-                    return Err(refuse(
-                        ErrorCode::InvalidRequest,
-                        "there is no such choice; the choices are in the request",
-                    ));
-                }
-            },
-            _ => {
-                let message = "give either `choice_id` or `decision`";
-                return Err(refuse(ErrorCode::InvalidRequest, message));
-            }
-        };
-        if let Some(PendingKind::Permission { answer, .. }) = self.asks.close(&request_id) {
-            let shown = choice_id.is_none().then_some(decision);
-            self.publish(PermissionResolved {
-                request_id,
-                decision: shown,
-                choice_id: choice_id.clone(),
-                source: source.clone(),
-            });
-            self.update_status();
-            let by = self.answered_by(source);
-            _ = answer.send(Answer {
-                decision,
-                choice_id,
-                reason,
-                by,
-            });
-        }
-        data(Answered::default())
-    }
-
-    /// Who answered. A supervisor says truly that nobody was there; others only name themselves.
-    fn answered_by(&self, source: Option<String>) -> AnsweredBy {
-        let supervised = self.settings.responder == Responder::Supervisor;
-        match source.as_deref() {
-            Some("headless") if supervised => AnsweredBy::Headless,
-            Some("timeout") if supervised => AnsweredBy::Timeout,
-            _ => AnsweredBy::Client(source),
         }
     }
 
@@ -297,35 +229,6 @@ impl AgentSession {
                 Err(refuse(ErrorCode::InternalError, message))
             }
         }
-    }
-
-    fn answer_dialog(&mut self, response: UiResponse) -> Outcome {
-        let UiResponse {
-            request_id,
-            value,
-            source,
-        } = response;
-        let Some(PendingKind::Ui { .. }) = self.asks.get(&request_id) else {
-            return data(Answered { late: true });
-        };
-        if let Some(PendingKind::Ui { answer, .. }) = self.asks.close(&request_id) {
-            self.publish(UiResolved {
-                request_id,
-                value: value.clone(),
-                source,
-            });
-            self.update_status();
-            _ = answer.send(value);
-        }
-        data(Answered::default())
-    }
-}
-
-fn decision_of(intent: ChoiceIntent) -> PermissionDecision {
-    match intent {
-        ChoiceIntent::Allow => PermissionDecision::Allow,
-        ChoiceIntent::Persist => PermissionDecision::AllowAlways,
-        ChoiceIntent::Deny => PermissionDecision::Deny,
     }
 }
 

@@ -264,10 +264,19 @@ impl AgentSession {
             Some(window) => format!(" of {window} tokens"),
             None => String::new(),
         };
+        let (why, what_to_do) = match self.settings.auto_compact {
+            true => (
+                "cannot be made roomier",
+                "Pick a model with a larger window, or start a new session",
+            ),
+            false => (
+                "`compaction.enabled` is false",
+                "Compact the session, set that key to true, or pick a model with a larger window",
+            ),
+        };
         format!(
-            "The context window{window} is full and cannot be made roomier: about {} tokens of instructions and tools, \
-             {summary} of summary, {} of recent messages, the largest of them {largest}. \
-             Pick a model with a larger window, or start a new session",
+            "The context window{window} is full and {why}: about {} tokens of instructions and tools, \
+             {summary} of summary, {} of recent messages, the largest of them {largest}. {what_to_do}",
             self.fixed_tokens().saturating_sub(summary),
             size(entries),
         )

@@ -99,13 +99,11 @@ impl Conversation {
                 continue;
             }
             let size = compaction::estimate(entry);
-            if let EntryBody::ToolResult(result) = &mut entry.body {
-                let whole = match &result.content {
-                    ToolResultContent::Text { text } => text.clone(),
-                    ToolResultContent::Json { value } => value.to_string(),
-                    ToolResultContent::Error { .. } => continue,
-                };
-                result.content = ToolResultContent::text(compaction::shorten(&whole, index));
+            if let EntryBody::ToolResult(result) = &mut entry.body
+                && !matches!(result.content, ToolResultContent::Error { .. })
+            {
+                let ends = compaction::shorten(&result.content.to_text(), index);
+                result.content = ToolResultContent::text(ends);
             }
             saved += size.saturating_sub(compaction::estimate(entry));
         }
@@ -170,9 +168,8 @@ impl Conversation {
 
     /// What the model said last.
     pub(super) fn last_message(&self) -> Option<Message> {
-        let said = self.entries.iter().rev().filter_map(shown);
-        said.into_iter()
-            .find(|message| message.role == Role::Assistant)
+        let mut said = self.entries.iter().rev().filter_map(shown);
+        said.find(|message| message.role == Role::Assistant)
     }
 
     /// The newest messages up to a bound, and `draft` after them.

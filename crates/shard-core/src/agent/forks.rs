@@ -1,10 +1,13 @@
 //! `session_op: fork` and `list`: new sessions that begin as this one stood.
 
+use std::path::Path;
+
 use shard_protocol::{Forked, ForkedFrom, SessionInfo, SessionOp, Sessions};
 use shard_session::{SessionError, Summary};
 use shard_types::ErrorCode;
 
 use super::commands::{Outcome, data, refuse};
+use super::handle::Reply;
 use super::session::AgentSession;
 
 impl AgentSession {
@@ -33,13 +36,19 @@ impl AgentSession {
         data(answer(forked.map_err(|error| used(&error))?, false))
     }
 
-    pub(super) fn list_sessions(&self) -> Outcome {
-        let family = shard_session::family(self.store.path());
-        let family = family.map_err(|error| refuse(error.code(), error.to_string()))?;
-        data(Sessions {
-            sessions: family.into_iter().map(info).collect(),
-        })
+    /// Reads through every file of the family, so a turn that runs must not wait for it.
+    pub(super) fn list_sessions(&self, reply: Reply) {
+        let path = self.store.path().to_owned();
+        tokio::task::spawn_blocking(move || reply(sessions(&path)));
     }
+}
+
+fn sessions(path: &Path) -> Outcome {
+    let family = shard_session::family(path);
+    let family = family.map_err(|error| refuse(error.code(), error.to_string()))?;
+    data(Sessions {
+        sessions: family.into_iter().map(info).collect(),
+    })
 }
 
 fn other_wish(key: &str) -> shard_protocol::ErrorBody {

@@ -14,9 +14,12 @@
 //! | `conversation` | the entries, and what they amount to |
 //! | `draft` | the message that is being streamed |
 //! | `effort` | which reasoning effort a model is asked for |
+//! | `compaction` | when and how far the window is made short |
+//! | `forks` | sessions that are split off, and their list |
 //! | `arrivals` | prompts whose pictures are made fit before they are accepted |
 //! | `queue` | prompts that wait, request keys |
 //! | `asks` | questions that are open |
+//! | `questions` | how they are opened, answered and closed |
 //! | `reloading` | what people changed, taken up between two turns |
 //! | `store` | the session file, and when it is synced |
 
@@ -30,6 +33,7 @@ mod draft;
 mod effort;
 mod forks;
 mod handle;
+mod questions;
 mod queue;
 mod reloading;
 mod session;

@@ -49,7 +49,8 @@ const WAITING_BYTES: usize = 2 * 1024 * 1024;
 /// one message.
 const WAITING_PICTURES: usize = 12 * 1024 * 1024;
 
-fn picture_bytes(images: &[Image]) -> usize {
+/// How much base64 these have.
+pub(super) fn picture_bytes(images: &[Image]) -> usize {
     images.iter().map(|image| image.data.len()).sum()
 }
 

@@ -1,30 +1,22 @@
 //! What a turn asks of its session.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use serde_json::{Map, Value};
-use shard_contracts::{Artifact, Ask, Dialog, ProviderEvent, ProviderRequest};
+use shard_contracts::{Artifact, ProviderEvent, ProviderRequest};
 use shard_types::event::{
-    Error, MessageComplete, PermissionRequest, PermissionResolved, ToolCall, ToolProgress,
-    ToolResult, TurnEndReason, UiKind, UiRequest, UiResolved, UiValue,
+    Error, MessageComplete, ToolCall, ToolProgress, ToolResult, TurnEndReason,
 };
 use shard_types::{
-    Checkpoint, ContentBlock, EntryBody, EntryId, ErrorCode, HeadlessPolicy, Message,
-    MessageDetails, PermissionDecision, RequestId, Role, ToolResultContent, ToolResultDetails,
-    Usage,
+    Checkpoint, ContentBlock, EntryBody, EntryId, ErrorCode, Message, MessageDetails, Role,
+    ToolResultContent, ToolResultDetails, Usage,
 };
 use tokio::sync::oneshot;
-use tokio::time::Instant;
 
-use super::asks::PendingKind;
 use super::compaction::Squeeze;
 use super::draft::{Draft, Finished};
-use super::handle::{Answer, AnsweredBy, Plan, StartedCall, TurnRequest};
+use super::handle::{Plan, StartedCall, TurnRequest};
 use super::session::{AgentSession, RunningTurn};
-use super::settings::Responder;
 use crate::activations::activated_section;
-use crate::gate::{visible, visible_text};
 
 impl AgentSession {
     pub(super) fn on_turn_request(&mut self, request: TurnRequest) {
@@ -401,158 +393,6 @@ impl AgentSession {
             }
         })
         .collect()
-    }
-
-    fn open_ask(
-        &mut self,
-        tool: String,
-        input: Map<String, Value>,
-        ask: Ask,
-        answer: oneshot::Sender<Answer>,
-    ) {
-        let fallback = match self.settings.headless_policy {
-            HeadlessPolicy::AllowIfRuleMatches if ask.covered.is_some() => {
-                PermissionDecision::Allow
-            }
-            _ => PermissionDecision::Deny,
-        };
-        let queue = self.settings.headless_policy == HeadlessPolicy::Queue;
-        let supervised = self.settings.responder == Responder::Supervisor;
-        if self.turn.as_ref().is_none_or(RunningTurn::is_cancelled) {
-            _ = answer.send(Answer {
-                decision: PermissionDecision::Deny,
-                choice_id: None,
-                reason: None,
-                by: AnsweredBy::Aborted,
-            });
-            return;
-        }
-        if self.settings.responder == Responder::Nobody && !queue {
-            _ = answer.send(Answer {
-                decision: fallback,
-                choice_id: None,
-                reason: None,
-                by: AnsweredBy::Headless,
-            });
-            return;
-        }
-        let request = PermissionRequest {
-            request_id: RequestId::generate(),
-            tool_name: tool,
-            input: Value::Object(input),
-            prompt: ask.prompt,
-            options: ask.options,
-            details: ask.details,
-            choices: ask.choices,
-            headless_decision: None,
-        };
-        self.publish(PermissionRequest {
-            headless_decision: (supervised && !queue).then_some(fallback),
-            ..request.clone()
-        });
-        let timeout = self.ask_timeout();
-        self.asks.open(
-            PendingKind::Permission {
-                request,
-                fallback,
-                answer,
-            },
-            timeout,
-        );
-        self.update_status();
-    }
-
-    pub(super) fn open_dialog(&mut self, dialog: Dialog, answer: oneshot::Sender<Option<UiValue>>) {
-        let notice = dialog.kind == UiKind::Notify;
-        let queue = self.settings.headless_policy == HeadlessPolicy::Queue;
-        let nobody = self.settings.responder == Responder::Nobody && !queue;
-        let over = self.turn.as_ref().is_some_and(RunningTurn::is_cancelled);
-        // Whoever asked may be gone by now.
-        if !notice && (nobody || over || answer.is_closed()) {
-            _ = answer.send(None);
-            return;
-        }
-        let request = UiRequest {
-            request_id: RequestId::generate(),
-            kind: dialog.kind,
-            // A question must show what it is: no character of it may hide or move another.
-            title: dialog.title.as_deref().map(visible),
-            message: dialog.message.as_deref().map(visible_text),
-            options: dialog
-                .options
-                .iter()
-                .map(|option| visible(option))
-                .collect(),
-            multiple: dialog.multiple,
-            placeholder: dialog.placeholder.as_deref().map(visible),
-            prefill: dialog.prefill,
-            notify_type: dialog.notify_type,
-        };
-        self.publish(request.clone());
-        if notice {
-            return;
-        }
-        let timeout = self.ask_timeout();
-        self.asks.open(PendingKind::Ui { request, answer }, timeout);
-        self.update_status();
-    }
-
-    /// How long a question waits; a supervisor keeps time itself.
-    fn ask_timeout(&self) -> Option<Duration> {
-        let waits = self.settings.headless_policy == HeadlessPolicy::Queue
-            || self.settings.responder == Responder::Supervisor;
-        (!waits).then_some(self.settings.ask_timeout)
-    }
-
-    pub(super) fn asks_expired(&mut self) {
-        let expired = self.asks.close_expired(Instant::now());
-        expired
-            .into_iter()
-            .for_each(|ask| self.resolve_without_answer(ask, AnsweredBy::Timeout));
-        self.update_status();
-    }
-
-    /// Closes every question because the turn ends.
-    pub(super) fn close_asks(&mut self) {
-        let open = self.asks.close_all();
-        open.into_iter()
-            .for_each(|ask| self.resolve_without_answer(ask, AnsweredBy::Aborted));
-    }
-
-    fn resolve_without_answer(&mut self, ask: PendingKind, by: AnsweredBy) {
-        let source = by.source();
-        match ask {
-            PendingKind::Permission {
-                request,
-                fallback,
-                answer,
-            } => {
-                let decision = match by {
-                    AnsweredBy::Timeout => fallback,
-                    _ => PermissionDecision::Deny,
-                };
-                self.publish(PermissionResolved {
-                    request_id: request.request_id,
-                    decision: Some(decision),
-                    choice_id: None,
-                    source,
-                });
-                _ = answer.send(Answer {
-                    decision,
-                    choice_id: None,
-                    reason: None,
-                    by,
-                });
-            }
-            PendingKind::Ui { request, answer } => {
-                self.publish(UiResolved {
-                    request_id: request.request_id,
-                    value: None,
-                    source,
-                });
-                _ = answer.send(None);
-            }
-        }
     }
 }
 

@@ -6,8 +6,7 @@
 use std::collections::HashMap;
 
 use shard_types::{
-    ContentBlock, EntryBody, MessageDetails, NormalizedBlock, Role, SessionEntry,
-    ToolResultContent, ToolResultDetails,
+    ContentBlock, EntryBody, MessageDetails, NormalizedBlock, Role, SessionEntry, ToolResultDetails,
 };
 
 /// A conversation as extractors read it, and where each step comes from.
@@ -90,7 +89,8 @@ impl Blocks {
                 let command = args.get("command").and_then(|command| command.as_str());
                 let bash = NormalizedBlock::Bash {
                     command: command.unwrap_or_default().to_owned(),
-                    output: answer.map_or_else(String::new, |(_, details)| text(details)),
+                    output: answer
+                        .map_or_else(String::new, |(_, details)| details.content.to_text().into()),
                     exit_code: answer.and_then(|(_, details)| details.exit_code),
                 };
                 self.push(answer.map_or(index, |(index, _)| index), bash);
@@ -104,7 +104,7 @@ impl Blocks {
                 if let Some((index, details)) = answer {
                     let result = NormalizedBlock::ToolResult {
                         name: name.clone(),
-                        text: text(details),
+                        text: details.content.to_text().into(),
                         is_error: details.is_error,
                     };
                     self.push(index, result);
@@ -120,14 +120,6 @@ impl Blocks {
 #[must_use]
 pub fn normalize(entries: &[SessionEntry]) -> Vec<NormalizedBlock> {
     Blocks::of(entries, 0).blocks
-}
-
-fn text(details: &ToolResultDetails) -> String {
-    match &details.content {
-        ToolResultContent::Text { text } => text.clone(),
-        ToolResultContent::Json { value } => value.to_string(),
-        ToolResultContent::Error { message } => message.clone(),
-    }
 }
 
 /// The result of a call.

@@ -40,6 +40,7 @@ pub use ask::{ALLOW_EXACT, ALLOW_ONCE, ALLOW_SIGNATURE, DENY};
 pub use visible::{visible, visible_text};
 
 use crate::own_folders::OwnFolders;
+use crate::paths::real;
 
 use ask::Question;
 use grants::Ledger;
@@ -91,8 +92,8 @@ impl Gate {
         let gate = Self {
             written: RwLock::default(),
             protected: Protected::new(OwnFolders::new(&settings.config_dir, &settings.state_home)),
-            output: settings.readable.into_iter().map(real).collect(),
-            home: settings.home.map(real),
+            output: settings.readable.iter().map(|it| real(it)).collect(),
+            home: settings.home.as_deref().map(real),
             ledger,
         };
         diagnostics.extend(gate.replace(settings.layers, Vec::new()));
@@ -105,7 +106,7 @@ impl Gate {
     /// A folder that holds Shard's own is not opened: keys and conversations are in there.
     pub fn replace(&self, layers: Vec<RuleLayer>, skills: Vec<PathBuf>) -> Vec<String> {
         let (rules, diagnostics) = RuleSet::new(layers);
-        let skills = skills.into_iter().map(real);
+        let skills = skills.iter().map(|folder| real(folder));
         let skills = skills.filter(|folder| !self.protected.own().lie_below(folder));
         let readable = self.output.iter().cloned().chain(skills).collect();
         let mut written = self.written.write().unwrap_or_else(PoisonError::into_inner);
@@ -240,10 +241,6 @@ impl Gate {
         };
         ask::ask(call, question)
     }
-}
-
-fn real(path: PathBuf) -> PathBuf {
-    crate::paths::resolve(Path::new("/"), &path.to_string_lossy()).unwrap_or(path)
 }
 
 /// What keeps permission from being found.

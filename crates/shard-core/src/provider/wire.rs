@@ -75,19 +75,14 @@ pub(super) fn plain_id(id: &str) -> String {
 
 /// What the model reads of a tool's result.
 pub(super) fn result_text(content: &ToolResultContent, exit_code: Option<i32>) -> String {
-    let text = match content {
-        ToolResultContent::Text { text } => text.clone(),
-        ToolResultContent::Json { value } => value.to_string(),
-        ToolResultContent::Error { message } => message.clone(),
-    };
-    let text = if text.trim().is_empty() {
-        NO_OUTPUT.to_owned()
-    } else {
-        text
+    let text = content.to_text();
+    let text = match text.trim().is_empty() {
+        true => NO_OUTPUT.into(),
+        false => text,
     };
     match exit_code {
         Some(code) => format!("{}\n[exit code: {code}]", text.trim_end_matches('\n')),
-        None => text,
+        None => text.into_owned(),
     }
 }
 

@@ -309,6 +309,26 @@ async fn what_cannot_be_made_to_fit_ends_the_turn_with_what_fills_the_window() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn where_compaction_is_off_a_full_window_says_so() {
+    let (setup, _) = setup(100_000, 20_000);
+    let mut bench = Bench::with(Setup {
+        auto_compact: false,
+        ..setup
+    })
+    .await;
+    bench.prompt("go").await;
+    let call = bench.call().await;
+    call.fail(ProviderErrorKind::ContextTooLong, "too long");
+    let lines = bench.rest().await;
+    let told = lines.iter().find(|line| line.starts_with("error")).unwrap();
+    assert!(
+        told.contains("is full and `compaction.enabled` is false")
+            && told.contains("Compact the session"),
+        "{told}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_provider_that_never_has_enough_is_not_asked_for_ever() {
     let mut bench = bench(100_000, 20_000).await;
     for round in 0..4 {
@@ -431,7 +451,8 @@ async fn a_compactor_that_fails_leaves_the_conversation_as_it_is() {
     let mut bench = Bench::with(setup).await;
     turn(&mut bench, "first", "one", 900).await;
     let lines = bench.until("status idle").await;
-    let told = "error INTERNAL_ERROR: cannot summarize: numbered broke down";
+    let told = "error INTERNAL_ERROR: cannot summarize: numbered broke down; \
+                the conversation stays as it is";
     assert_eq!(lines, ["status compacting", told, "status idle"]);
     bench.prompt("second").await;
     let call = bench.call().await;

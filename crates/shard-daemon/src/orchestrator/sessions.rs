@@ -71,7 +71,10 @@ fn files(state_home: &Path) -> Vec<PathBuf> {
     let mut folders = vec![state_home.join("sessions")];
     let agents = std::fs::read_dir(manifest::agents_folder(state_home));
     folders.extend(agents.into_iter().flatten().flatten().map(|it| it.path()));
-    let forks: Vec<_> = folders.iter().map(|folder| folder.join("forks")).collect();
+    let forks: Vec<_> = folders
+        .iter()
+        .map(|folder| folder.join(shard_session::FORKS))
+        .collect();
     folders.extend(forks);
     let entries = folders
         .iter()

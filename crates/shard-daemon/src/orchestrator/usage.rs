@@ -1,13 +1,12 @@
 //! `usage.query`: what provider calls took, summed up.
 
 use std::cmp::Reverse;
-use std::io;
 use std::path::Path;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use shard_protocol::{UsageGroup, UsageQuery, UsageRow, UsageRows};
-use shard_session::{UsageRecord, UsageSum, sum_usage};
+use shard_session::{UsageError, UsageRecord, UsageSum, sum_usage};
 use shard_types::ErrorCode;
 
 use super::aside;
@@ -17,10 +16,8 @@ use crate::daemon::Daemon;
 pub(super) async fn query(daemon: &Daemon, query: UsageQuery) -> Outcome {
     let state_home = daemon.shared.settings.state_home.clone();
     let rows = aside(move || {
-        usage_rows(&state_home, &query).map_err(|error| {
-            let message = format!("what was used cannot be read: {error}");
-            refuse(ErrorCode::InternalError, message)
-        })
+        usage_rows(&state_home, &query)
+            .map_err(|error| refuse(ErrorCode::InternalError, error.to_string()))
     });
     data(UsageRows { rows: rows.await? })
 }
@@ -31,7 +28,7 @@ pub(super) async fn query(daemon: &Daemon, query: UsageQuery) -> Outcome {
 ///
 /// # Errors
 /// When the log cannot be read.
-pub fn usage_rows(state_home: &Path, query: &UsageQuery) -> io::Result<Vec<UsageRow>> {
+pub fn usage_rows(state_home: &Path, query: &UsageQuery) -> Result<Vec<UsageRow>, UsageError> {
     let span = query.since.unwrap_or(0)..query.until.unwrap_or(u64::MAX);
     let zone = TimeZone::system();
     let sums = sum_usage(state_home, &span, |record| {

@@ -73,9 +73,9 @@ fn call(name: &str, args: &Map<String, Value>) -> String {
 }
 
 fn result(content: &ToolResultContent) -> (Part, String) {
-    match content {
-        ToolResultContent::Text { text } => (Part::Result, text.clone()),
-        ToolResultContent::Json { value } => (Part::Result, value.to_string()),
-        ToolResultContent::Error { message } => (Part::Error, message.clone()),
-    }
+    let part = match content {
+        ToolResultContent::Text { .. } | ToolResultContent::Json { .. } => Part::Result,
+        ToolResultContent::Error { .. } => Part::Error,
+    };
+    (part, content.to_text().into_owned())
 }

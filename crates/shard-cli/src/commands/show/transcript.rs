@@ -68,15 +68,7 @@ fn shown(block: &ContentBlock) -> String {
 
 /// The first line, and how many follow.
 fn result(content: &ToolResultContent) -> String {
-    let json;
-    let text = match content {
-        ToolResultContent::Text { text } => text,
-        ToolResultContent::Json { value } => {
-            json = value.to_string();
-            &json
-        }
-        ToolResultContent::Error { message } => message,
-    };
+    let text = content.to_text();
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
     let first = lines.next().unwrap_or_default().replace('\t', " ");
     let first = shortened(&visible(first.trim()), RESULT);
