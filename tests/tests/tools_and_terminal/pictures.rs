@@ -231,3 +231,20 @@ async fn a_notebook_is_read_as_its_cells_and_its_pictures() {
     );
     assert_eq!(pictures(&sent), [picture]);
 }
+
+#[tokio::test]
+async fn an_agent_that_looks_at_pictures_still_ends_in_time() {
+    let model = ScriptedModel::silent();
+    let home = Home::new(&model);
+    let agent = AgentProcess::start(&home, &[]);
+    agent.sync().await;
+    let mut huge = Cursor::new(Vec::new());
+    let pixels = image::GrayImage::new(12_000, 12_000);
+    pixels.write_to(&mut huge, ImageFormat::Png).unwrap();
+    let images = vec![attached(&huge.into_inner()); 20];
+    let wish = json!({"type": "prompt", "id": "p", "message": "see?", "images": images});
+    agent.send(wish).await;
+    // What comes behind is taken in, so the prompt before it was as well.
+    agent.ok("list_modes", json!({})).await;
+    assert_eq!(agent.quit().await.code(), Some(0));
+}
