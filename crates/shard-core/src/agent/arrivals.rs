@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use shard_protocol::ErrorBody;
 use shard_types::{ErrorCode, Image};
+use tokio_util::sync::CancellationToken;
 
 use super::commands::{Incoming, refuse};
 use super::handle::{Reply, Wish};
@@ -23,6 +24,7 @@ const PICTURES: usize = 20;
 /// How much a prompt with pictures may have once they are fit, in bytes of JSON: clients are shown
 /// all of it in one message. A small file may be a larger picture.
 const PROMPT_BYTES: usize = 15 * 1024 * 1024;
+const ABORTED: &str = "aborted while the pictures of a prompt were looked at; send it again";
 
 /// Prompts in the order in which they came.
 #[derive(Default)]
@@ -33,6 +35,8 @@ pub(super) struct Arrivals {
     first: u64,
     /// Base64 of all that wait, as it was sent.
     bytes: usize,
+    /// Ends the work on the first.
+    working: CancellationToken,
 }
 
 impl AgentSession {
@@ -71,8 +75,10 @@ impl AgentSession {
         };
         let (arrival, wishes) = (self.arrivals.first, self.wishes.clone());
         self.arrivals.bytes -= images.iter().map(|image| image.data.len()).sum::<usize>();
+        let working = self.arrivals.working.clone();
         tokio::spawn(async move {
-            let fit = tokio::task::spawn_blocking(move || fit(&message, &images)).await;
+            let fitting = move || fit(&message, &images, &working);
+            let fit = tokio::task::spawn_blocking(fitting).await;
             let images = fit.unwrap_or_else(|_| {
                 let message = "a picture could not be looked at, which is a bug in Shard";
                 Err(refuse(ErrorCode::InternalError, message))
@@ -108,10 +114,10 @@ impl AgentSession {
     /// An abort leaves nothing to start.
     pub(super) fn refuse_arrivals(&mut self) {
         while let Some((_, reply)) = self.arrivals.pop() {
-            let message = "aborted while the pictures of a prompt were looked at; send it again";
-            reply(Err(refuse(ErrorCode::Conflict, message)));
+            reply(Err(refuse(ErrorCode::Conflict, ABORTED)));
         }
         self.arrivals.bytes = 0;
+        std::mem::take(&mut self.arrivals.working).cancel();
     }
 }
 
@@ -124,7 +130,11 @@ impl Arrivals {
 }
 
 /// The pictures of one prompt, fit for every provider.
-fn fit(message: &str, images: &[Image]) -> Result<Vec<Image>, ErrorBody> {
+fn fit(
+    message: &str,
+    images: &[Image],
+    working: &CancellationToken,
+) -> Result<Vec<Image>, ErrorBody> {
     let invalid = |message: String| refuse(ErrorCode::InvalidRequest, message);
     if images.len() > PICTURES {
         let count = images.len();
@@ -134,6 +144,9 @@ fn fit(message: &str, images: &[Image]) -> Result<Vec<Image>, ErrorBody> {
     }
     let mut bytes = serde_json::to_string(message).map_or(message.len(), |json| json.len());
     let fit = images.iter().enumerate().map(|(at, image)| {
+        if working.is_cancelled() {
+            return Err(refuse(ErrorCode::Conflict, ABORTED));
+        }
         let fit = Picture::fit_base64(&image.data)
             .map_err(|error| invalid(format!("`images[{at}]` {error}")))?;
         bytes += fit.image.data.len();
