@@ -12,13 +12,14 @@ const INTERPRETERS: &str = "
     clojure clj bb elixir iex erl escript ghci runghc runhaskell ocaml swift dart guile racket
     sbcl clisp gforth osascript pwsh powershell sqlite duckdb bc dc m4 ed ex vi vim nvim view
     emacs emacsclient nano gdb lldb csh tcsh mksh nu xonsh elvish wasmtime wasmer mono wine qemu
-    rename prename tex latex pdflatex xelatex lualatex latexmk";
+    rename prename erb tex latex pdflatex xelatex lualatex latexmk";
 
 /// Programs that run what their arguments name, beyond those that a shell line is read through.
 const WRAPPERS: &str = "
     at batch crontab run-parts start-stop-daemon daemonize tmux screen dtach abduco direnv mise
     asdf hyperfine chronic rr heaptrack proot cgexec choom catchsegv ld.so gtime su runas
-    machinectl systemctl launchctl dbus-send gio xdg-open open man tar cpio zip parallel sem entr
+    machinectl systemctl launchctl shutdown reboot poweroff halt kill pkill killall
+     dbus-send gio xdg-open open man tar bsdtar cpio pax zip parallel sem entr
     watchexec watchman nodemon foreman overmind honcho act ccache sccache distcc fd fdfind less
     more most run sudoedit visudo";
 
@@ -33,7 +34,7 @@ const STATE: &str = "
 const TASK_RUNNERS: &str = "
     make gmake bmake just task rake invoke inv fab tox nox turbo nx lerna gulp grunt ninja samu
     cmake ctest meson scons waf doit pre-commit husky lefthook mvn mvnw gradle gradlew sbt lein
-    mill ant bazel bazelisk buck pants dune mix rebar cabal stack xcodebuild msbuild dotnet zig";
+    mill ant bazel bazelisk buck pants rails django-admin alembic prisma dune mix rebar cabal stack xcodebuild msbuild dotnet zig";
 
 /// Programs that fetch packages, or fetch and run them.
 const PACKAGES: &str = "
@@ -46,7 +47,7 @@ const PACKAGES: &str = "
 /// Programs that delete, or overwrite beyond recovery.
 const DELETION: &str = "
     rm rmdir unlink shred srm wipe trash trash-put trash-empty rip truncate dd mkfs wipefs
-    blkdiscard fdisk parted tmpwatch tmpreaper fstrim cryptsetup";
+    blkdiscard fdisk parted dropdb borg restic tmpwatch tmpreaper fstrim cryptsetup";
 
 /// Programs that talk to other machines, or to a service that does.
 const NETWORK: &str = "
@@ -56,7 +57,7 @@ const NETWORK: &str = "
     mail mailx sendmail mutt msmtp swaks gh glab hub tea svn hg bzr cvs fossil jj docker
     docker-compose podman nerdctl buildah skopeo kubectl oc helm k9s minikube kind terraform tofu
     pulumi ansible ansible-playbook vagrant packer aws gcloud gsutil az doctl heroku flyctl fly
-    vercel netlify wrangler firebase supabase psql pg_dump mysql mariadb mongo mongosh redis-cli
+    vercel netlify wrangler firebase supabase psql pg_dump pg_restore createdb mysql mariadb mongo mongosh redis-cli
     kafkacat kcat mosquitto_pub ollama lynx links elinks w3m youtube-dl yt-dlp smbclient mount
     umount ip iptables nft tailscale ngrok cloudflared gpg gpg-agent ffmpeg ffprobe ffplay magick
     convert pandoc shard";
@@ -85,7 +86,8 @@ const CODE_OPTIONS: &str = "
 
 /// The same for options that are taken to the letter.
 const CODE_FLAGS: &str =
-    "--pre --hostname-bin --filter -wrapper -specs -fplugin -exec -toolexec -vettool";
+    "--pre --hostname-bin --filter -wrapper -specs -fplugin -exec -toolexec -vettool --toolexec
+     --vettool";
 
 /// What `find` does besides finding.
 const FIND_ACTIONS: &str = "-delete -exec -ok -fls -fprint";
