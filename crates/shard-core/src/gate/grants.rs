@@ -80,7 +80,7 @@ impl Ledger {
             .grants
             .iter_mut()
             .find(|grant| covers(grant, call.facts, &paths, commands.as_deref()))?;
-        grant.info.used += 1;
+        grant.info.used = grant.info.used.saturating_add(1);
         grant.info.last_used_at = Some(now_ms());
         let id = grant.info.grant_id.clone();
         state.unkept = true;
