@@ -238,3 +238,22 @@ fn a_count_of_uses_that_somebody_wrote_does_not_break_the_gate() {
     assert_eq!(world.word(&gate, &bash("ls")), "allow");
     assert_eq!(gate.grants()[0].used, u64::MAX);
 }
+
+#[test]
+fn a_new_grant_brings_none_back_and_overwrites_nothing_unread() {
+    let asking = Asking::new();
+    let path = asking.world.grants_path();
+    asking.grant("cargo test");
+    std::fs::write(&path, r#"{"version":1,"grants":[]}"#).unwrap();
+    asking.grant("cargo fmt");
+    assert_eq!(
+        [asking.word("cargo test"), asking.word("cargo fmt")],
+        ["ask", "allow"]
+    );
+    assert_eq!(asking.world.gate(json!([])).grants().len(), 1);
+    std::fs::write(&path, "{ half").unwrap();
+    let grant = |facts: &CallFacts<'_>| asking.gate.grant(facts, Some(ALLOW_SIGNATURE), None);
+    let outcome = asking.world.with(&bash("cargo doc"), &NEUTRAL, grant);
+    assert!(outcome.is_err(), "{outcome:?}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "{ half");
+}
