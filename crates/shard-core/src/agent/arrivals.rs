@@ -5,6 +5,7 @@
 //! before its pictures are known to be fit.
 
 use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use shard_protocol::ErrorBody;
 use shard_types::{ErrorCode, Image};
@@ -37,6 +38,9 @@ pub(super) struct Arrivals {
     bytes: usize,
     /// Ends the work on the first.
     working: CancellationToken,
+    /// Held for one picture, which takes up to some hundred MiB: a thread whose prompt was sent
+    /// back ends with the picture that it is at.
+    decoding: Arc<Mutex<()>>,
 }
 
 impl AgentSession {
@@ -76,8 +80,9 @@ impl AgentSession {
         let (arrival, wishes) = (self.arrivals.first, self.wishes.clone());
         self.arrivals.bytes -= images.iter().map(|image| image.data.len()).sum::<usize>();
         let working = self.arrivals.working.clone();
+        let decoding = Arc::clone(&self.arrivals.decoding);
         tokio::spawn(async move {
-            let fitting = move || fit(&message, &images, &working);
+            let fitting = move || fit(&message, &images, &working, &decoding);
             let fit = tokio::task::spawn_blocking(fitting).await;
             let images = fit.unwrap_or_else(|_| {
                 let message = "a picture could not be looked at, which is a bug in Shard";
@@ -134,6 +139,7 @@ fn fit(
     message: &str,
     images: &[Image],
     working: &CancellationToken,
+    decoding: &Mutex<()>,
 ) -> Result<Vec<Image>, ErrorBody> {
     let invalid = |message: String| refuse(ErrorCode::InvalidRequest, message);
     if images.len() > PICTURES {
@@ -144,6 +150,7 @@ fn fit(
     }
     let mut bytes = serde_json::to_string(message).map_or(message.len(), |json| json.len());
     let fit = images.iter().enumerate().map(|(at, image)| {
+        let _alone = decoding.lock().unwrap_or_else(PoisonError::into_inner);
         if working.is_cancelled() {
             return Err(refuse(ErrorCode::Conflict, ABORTED));
         }
