@@ -19,6 +19,7 @@ use shard_types::time::now_ms;
 use shard_types::{GrantId, GrantInfo, GrantKind};
 
 use crate::file::sync_folder;
+use crate::regular::open_regular;
 
 /// How many grants one file holds: more than a person can oversee.
 pub const MAX_GRANTS: usize = 1000;
@@ -116,7 +117,7 @@ pub fn grants_beside(session: &Path) -> PathBuf {
 /// What the system says; that it is too large; that it is no file of grants.
 pub fn read_grants(path: &Path) -> io::Result<Vec<StoredGrant>> {
     let mut text = Vec::new();
-    match fs::File::open(path) {
+    match open_regular(path) {
         Ok(file) => file.take(MAX_BYTES + 1).read_to_end(&mut text)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),

@@ -20,6 +20,7 @@ mod locate;
 mod page;
 mod reader;
 pub mod recall;
+mod regular;
 mod row;
 mod summary;
 mod usage;

@@ -21,6 +21,7 @@ use shard_types::{Checkpoint, EntryBody, EntryId, SessionEntry, Usage};
 
 use crate::index::{self, Chain, Index, Order, Rows};
 use crate::lines::Lines;
+use crate::regular::open_regular;
 use crate::row::{Head, Key, Kind};
 use crate::{Header, SessionError};
 
@@ -76,7 +77,7 @@ pub fn check(path: &Path) -> Result<Vec<Damage>, SessionError> {
 }
 
 pub(crate) fn open(path: &Path) -> Result<File, SessionError> {
-    File::open(path).map_err(|source| SessionError::Io {
+    open_regular(path).map_err(|source| SessionError::Io {
         action: "open",
         path: path.to_owned(),
         source,

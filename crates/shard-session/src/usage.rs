@@ -4,7 +4,7 @@
 //! other; a line that cannot be read is passed over.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader, Write};
 use std::ops::Range;
 use std::os::unix::fs::OpenOptionsExt;
@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use shard_types::{AgentId, SessionId, Usage, time};
+
+use crate::regular::open_regular;
 
 /// One provider call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -117,7 +119,7 @@ pub fn sum_usage(
         source,
     };
     let mut sums = BTreeMap::new();
-    let file = match File::open(&path) {
+    let file = match open_regular(&path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(sums),
         Err(error) => return Err(failed(error)),

@@ -184,3 +184,17 @@ fn a_file_that_is_none_of_grants_is_an_error_and_stays() {
         assert_eq!(fs::read_to_string(&place.path).unwrap(), bad);
     }
 }
+
+#[test]
+fn a_pipe_is_not_waited_for() {
+    let place = Place::empty();
+    let made = std::process::Command::new("mkfifo")
+        .arg(&place.path)
+        .status();
+    assert!(made.unwrap().success());
+    let (path, (tell, told)) = (place.path.clone(), std::sync::mpsc::channel());
+    std::thread::spawn(move || tell.send(read_grants(&path).map_err(|error| error.to_string())));
+    let read = told.recv_timeout(std::time::Duration::from_secs(5));
+    let error = read.expect("an answer at once").unwrap_err();
+    assert!(error.contains("no regular file"), "{error}");
+}

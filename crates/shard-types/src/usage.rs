@@ -28,19 +28,20 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Adds another call to a sum. `context_tokens` and `model` are those of the latest call.
+    /// Adds another call to a sum. `context_tokens` and `model` are those of the latest call. Counts
+    /// are what servers claim, so a sum that is too large stays at the largest number.
     pub fn add(&mut self, call: &Usage) {
-        fn sum<T: Copy + std::ops::Add<Output = T>>(a: Option<T>, b: Option<T>) -> Option<T> {
+        fn sum<T: Copy>(a: Option<T>, b: Option<T>, add: impl Fn(T, T) -> T) -> Option<T> {
             match (a, b) {
-                (Some(a), Some(b)) => Some(a + b),
+                (Some(a), Some(b)) => Some(add(a, b)),
                 (a, b) => a.or(b),
             }
         }
-        self.input += call.input;
-        self.output += call.output;
-        self.cache_read = sum(self.cache_read, call.cache_read);
-        self.cache_write = sum(self.cache_write, call.cache_write);
-        self.cost = sum(self.cost, call.cost);
+        self.input = self.input.saturating_add(call.input);
+        self.output = self.output.saturating_add(call.output);
+        self.cache_read = sum(self.cache_read, call.cache_read, u64::saturating_add);
+        self.cache_write = sum(self.cache_write, call.cache_write, u64::saturating_add);
+        self.cost = sum(self.cost, call.cost, |a, b| a + b);
         self.context_tokens = call.context_tokens.or(self.context_tokens);
         self.model = call.model.clone().or_else(|| self.model.take());
     }
@@ -76,5 +77,16 @@ mod tests {
             ..Usage::default()
         };
         assert_eq!(sum, want);
+    }
+    #[test]
+    fn claims_without_measure_are_no_sum_too_large() {
+        let most = Usage {
+            input: u64::MAX,
+            cache_read: Some(u64::MAX),
+            ..Usage::default()
+        };
+        let mut sum = most.clone();
+        sum.add(&most);
+        assert_eq!(sum, most);
     }
 }

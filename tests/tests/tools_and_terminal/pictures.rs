@@ -4,6 +4,7 @@ use std::io::Cursor;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{GenericImageView as _, ImageFormat, Rgb, RgbImage};
 use serde_json::{Value, json};
 use shard_testkit::{
@@ -230,4 +231,23 @@ async fn a_notebook_is_read_as_its_cells_and_its_pictures() {
         "{read}"
     );
     assert_eq!(pictures(&sent), [picture]);
+}
+
+#[tokio::test]
+async fn an_agent_that_looks_at_pictures_still_ends_in_time() {
+    let model = ScriptedModel::silent();
+    let home = Home::new(&model);
+    let agent = AgentProcess::start(&home, &[]);
+    agent.sync().await;
+    let mut huge = Vec::new();
+    let (best, plain) = (CompressionType::Best, FilterType::NoFilter);
+    let encoder = PngEncoder::new_with_quality(&mut huge, best, plain);
+    let pixels = image::GrayImage::new(12_000, 12_000);
+    pixels.write_with_encoder(encoder).unwrap();
+    let images = vec![attached(&huge); 20];
+    let wish = json!({"type": "prompt", "id": "p", "message": "see?", "images": images});
+    agent.send(wish).await;
+    // What comes behind is taken in, so the prompt before it was as well.
+    agent.ok("list_modes", json!({})).await;
+    assert_eq!(agent.quit().await.code(), Some(0));
 }

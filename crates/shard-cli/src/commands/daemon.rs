@@ -8,7 +8,7 @@ use shard_config::Config;
 use shard_daemon::Settings;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::load_config;
+use super::{LAST_WORK, load_config};
 use crate::args::DaemonArgs;
 use crate::failure::{Failure, print};
 use crate::places::Places;
@@ -33,7 +33,9 @@ pub(crate) fn run(args: &DaemonArgs) -> Result<(), Failure> {
     } else {
         Url::Print
     };
-    runtime.block_on(serve(settings(args, &places, &config), url))
+    let served = runtime.block_on(serve(settings(args, &places, &config), url));
+    runtime.shutdown_timeout(LAST_WORK);
+    served
 }
 
 /// What happens to the address that lets a browser in.

@@ -22,6 +22,7 @@ pub(crate) mod usage;
 pub(crate) mod web;
 
 use std::future::Future;
+use std::time::Duration;
 
 use anyhow::Context;
 use shard_config::{Config, Loaded};
@@ -34,14 +35,19 @@ use crate::args::AgentOptions;
 use crate::failure::{Failure, say};
 use crate::places::Places;
 
+/// How long work on other threads may take to end when everything else has.
+const LAST_WORK: Duration = Duration::from_millis(300);
+
 /// Runs a future on a runtime of one thread, which is all that an agent needs.
 fn block_on<T>(future: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .build();
-    runtime
-        .context("cannot start the runtime")?
-        .block_on(future)
+        .build()
+        .context("cannot start the runtime")?;
+    let done = runtime.block_on(future);
+    // A thread that decodes a picture or searches a text cannot be stopped, and is needed no more.
+    runtime.shutdown_timeout(LAST_WORK);
+    done
 }
 
 /// A key that nobody else uses, so that what it is sent with is done once.

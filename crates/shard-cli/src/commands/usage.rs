@@ -49,10 +49,10 @@ fn listed(rows: &[UsageRow], by: UsageGroup) -> String {
         calls: 0,
     };
     for row in rows {
-        total.input += row.input;
-        total.output += row.output;
-        total.cache_read += row.cache_read;
-        total.cache_write += row.cache_write;
+        total.input = total.input.saturating_add(row.input);
+        total.output = total.output.saturating_add(row.output);
+        total.cache_read = total.cache_read.saturating_add(row.cache_read);
+        total.cache_write = total.cache_write.saturating_add(row.cache_write);
         total.cost += row.cost;
         total.calls += row.calls;
     }

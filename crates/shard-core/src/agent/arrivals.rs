@@ -5,9 +5,11 @@
 //! before its pictures are known to be fit.
 
 use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use shard_protocol::ErrorBody;
 use shard_types::{ErrorCode, Image};
+use tokio_util::sync::CancellationToken;
 
 use super::commands::{Incoming, refuse};
 use super::handle::{Reply, Wish};
@@ -24,6 +26,7 @@ const PICTURES: usize = 20;
 /// How much a prompt with pictures may have once they are fit, in bytes of JSON: clients are shown
 /// all of it in one message. A small file may be a larger picture.
 const PROMPT_BYTES: usize = 15 * 1024 * 1024;
+const ABORTED: &str = "aborted while the pictures of a prompt were looked at; send it again";
 
 /// Prompts in the order in which they came.
 #[derive(Default)]
@@ -34,6 +37,11 @@ pub(super) struct Arrivals {
     first: u64,
     /// Base64 of all that wait, as it was sent.
     bytes: usize,
+    /// Ends the work on the first.
+    working: CancellationToken,
+    /// Held for one picture, which takes up to some hundred MiB: a thread whose prompt was sent
+    /// back ends with the picture that it is at.
+    decoding: Arc<Mutex<()>>,
 }
 
 impl AgentSession {
@@ -72,8 +80,11 @@ impl AgentSession {
         };
         let (arrival, wishes) = (self.arrivals.first, self.wishes.clone());
         self.arrivals.bytes -= picture_bytes(&images);
+        let working = self.arrivals.working.clone();
+        let decoding = Arc::clone(&self.arrivals.decoding);
         tokio::spawn(async move {
-            let fit = tokio::task::spawn_blocking(move || fit(&message, &images)).await;
+            let fitting = move || fit(&message, &images, &working, &decoding);
+            let fit = tokio::task::spawn_blocking(fitting).await;
             let images = fit.unwrap_or_else(|_| {
                 let message = "a picture could not be looked at, which is a bug in Shard";
                 Err(refuse(ErrorCode::InternalError, message))
@@ -109,10 +120,10 @@ impl AgentSession {
     /// An abort leaves nothing to start.
     pub(super) fn refuse_arrivals(&mut self) {
         while let Some((_, reply)) = self.arrivals.pop() {
-            let message = "aborted while the pictures of a prompt were looked at; send it again";
-            reply(Err(refuse(ErrorCode::Conflict, message)));
+            reply(Err(refuse(ErrorCode::Conflict, ABORTED)));
         }
         self.arrivals.bytes = 0;
+        std::mem::take(&mut self.arrivals.working).cancel();
     }
 }
 
@@ -125,7 +136,12 @@ impl Arrivals {
 }
 
 /// The pictures of one prompt, fit for every provider.
-fn fit(message: &str, images: &[Image]) -> Result<Vec<Image>, ErrorBody> {
+fn fit(
+    message: &str,
+    images: &[Image],
+    working: &CancellationToken,
+    decoding: &Mutex<()>,
+) -> Result<Vec<Image>, ErrorBody> {
     let invalid = |message: String| refuse(ErrorCode::InvalidRequest, message);
     if images.len() > PICTURES {
         let count = images.len();
@@ -135,6 +151,10 @@ fn fit(message: &str, images: &[Image]) -> Result<Vec<Image>, ErrorBody> {
     }
     let mut bytes = serde_json::to_string(message).map_or(message.len(), |json| json.len());
     let fit = images.iter().enumerate().map(|(at, image)| {
+        let _alone = decoding.lock().unwrap_or_else(PoisonError::into_inner);
+        if working.is_cancelled() {
+            return Err(refuse(ErrorCode::Conflict, ABORTED));
+        }
         let fit = Picture::fit_base64(&image.data)
             .map_err(|error| invalid(format!("`images[{at}]` {error}")))?;
         bytes += fit.image.data.len();

@@ -176,7 +176,7 @@ impl AgentSession {
             return Err(CompactError("there is nothing to summarize".to_owned()));
         };
         let previous = self.conversation.summary();
-        let index = previous.map_or(0, |previous| previous.index + 1);
+        let index = previous.map_or(0, |previous| previous.index.saturating_add(1));
         let capabilities = &self.settings.capabilities;
         let Blocks { blocks, origins } = Blocks::of(gone, self.conversation.before());
         let window = self.model.spec.context_window;
@@ -205,7 +205,10 @@ impl AgentSession {
             message_range: (first.id.clone(), last.id.clone()),
             first_kept_entry_id: first_kept.id.clone(),
             tokens_before,
-            tokens_after: tokens_before.saturating_sub(given_up).max(size(kept)) + new,
+            tokens_after: tokens_before
+                .saturating_sub(given_up)
+                .max(size(kept))
+                .saturating_add(new),
             compactor: compactor.name().to_owned(),
             index,
             summary,

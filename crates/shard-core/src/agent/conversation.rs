@@ -135,7 +135,7 @@ impl Conversation {
             Some((tokens, entries)) => (tokens, self.entries.get(entries..).unwrap_or_default()),
             None => (fixed(), &self.entries[..]),
         };
-        known + rest.iter().map(compaction::estimate).sum::<u64>()
+        known.saturating_add(rest.iter().map(compaction::estimate).sum())
     }
 
     /// Calls that still need a result, and whether each had started.

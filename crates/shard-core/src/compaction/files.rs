@@ -245,7 +245,10 @@ impl<'a> Line<'a> {
             removed,
             changes: match read {
                 Some(_) => 0,
-                None => number("times").unwrap_or(0) + u64::from(created || removed),
+                // A path may end as if it had a count, however large.
+                None => number("times")
+                    .unwrap_or(0)
+                    .saturating_add(u64::from(created || removed)),
             },
             places: first.zip(number("last").or(first)),
         })
@@ -264,7 +267,7 @@ pub(super) fn joined(items: Vec<String>) -> Vec<String> {
         match known.get_mut(older.path) {
             Some(line) => {
                 line.created = older.created || (line.created && older.changes == 0);
-                line.changes += older.changes;
+                line.changes = line.changes.saturating_add(older.changes);
                 let last = line.places.or(older.places).map(|(_, last)| last);
                 let first = older.places.or(line.places).map(|(first, _)| first);
                 line.places = first.zip(last);
@@ -285,4 +288,26 @@ fn is_about(item: &str, path: &str) -> bool {
     let rest = item.split_once(' ').map_or("", |(_, rest)| rest);
     rest.strip_prefix(path)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', ',']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_looks_like_a_count_is_no_sum_too_large() {
+        let most = u64::MAX;
+        let items = [
+            format!("created a.rs, then edited ×{most} [3]"),
+            "edited a.rs ×2 [5]".to_owned(),
+            "edited b.rs ×1 [6]".to_owned(),
+        ];
+        assert_eq!(
+            joined(items.to_vec()),
+            [
+                format!("created a.rs, then edited ×{} [3, 5]", most - 1),
+                "edited b.rs ×1 [6]".to_owned()
+            ]
+        );
+    }
 }

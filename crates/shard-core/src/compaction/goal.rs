@@ -16,6 +16,8 @@ const FIRST: usize = 1200;
 const CHANGE: usize = 320;
 /// A message this long is a task of its own, in whatever language it is.
 const LONG: usize = 400;
+/// So many bytes in common make an item and a message the same; of no item less is kept.
+const SAME: usize = 40;
 /// How far into a message a change of course is looked for, in bytes.
 const LOOK: usize = 2000;
 
@@ -57,8 +59,7 @@ impl Extractor for SessionGoal {
                 continue;
             };
             let mark = mark(context, at);
-            let is_known = !mark.is_empty() && known.iter().any(|item| item.starts_with(&mark));
-            if is_known {
+            if !mark.is_empty() && known.iter().any(|item| is_about(item, &mark, text)) {
                 continue;
             }
             if SMALL_TALK.is_match(start(text, LOOK)) {
@@ -75,6 +76,13 @@ impl Extractor for SessionGoal {
         }
         told
     }
+}
+
+/// Whether an item tells of this message. The mark alone does not say so: in a fork entries are
+/// counted anew.
+fn is_about(item: &str, mark: &str, text: &str) -> bool {
+    let told = item.strip_prefix(mark);
+    told.is_some_and(|told| start(told, SAME) == start(&lines(text, CHANGE), SAME))
 }
 
 #[cfg(test)]

@@ -85,10 +85,12 @@ fn decided(question: Option<&str>, answer: Option<&NormalizedBlock>) -> Option<S
     else {
         return None;
     };
-    let question = line(first_line(question?), SENTENCE / 2);
+    // The question is the model's, and must not pass for an answer.
+    let within_quotes = |text: &str| line(text, SENTENCE / 2).replace('"', "'");
     Some(format!(
-        "asked \"{question}\", the user answered \"{}\"",
-        line(text, SENTENCE / 2)
+        "asked \"{}\", the user answered \"{}\"",
+        within_quotes(first_line(question?)),
+        within_quotes(text)
     ))
 }
 

@@ -227,7 +227,7 @@ fn fold(mut items: Vec<String>, bytes: usize, pinned: usize) -> Vec<String> {
         rest -= item_bytes(&items[first + dropped]);
         dropped += 1;
     }
-    gone += dropped as u64;
+    gone = gone.saturating_add(dropped as u64);
     let count = format!("{FOLDED}{gone}; recall finds what they were");
     items.splice(pinned..first + dropped, [count]);
     items

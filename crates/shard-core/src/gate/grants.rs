@@ -80,7 +80,7 @@ impl Ledger {
             .grants
             .iter_mut()
             .find(|grant| covers(grant, call.facts, &paths, commands.as_deref()))?;
-        grant.info.used += 1;
+        grant.info.used = grant.info.used.saturating_add(1);
         grant.info.last_used_at = Some(now_ms());
         let id = grant.info.grant_id.clone();
         state.unkept = true;
@@ -131,6 +131,8 @@ impl Ledger {
         source: Option<&str>,
     ) -> Result<GrantInfo, GateError> {
         let writing = self.writing();
+        self.look_at_disk()
+            .map_err(|error| self.failed(KEEPING, error))?;
         let mut grants = self.state().grants.clone();
         let same = |grant: &&StoredGrant| grant.info.tool == tool && grant.covers == covers;
         if let Some(grant) = grants.iter().find(same) {
@@ -195,13 +197,10 @@ impl Ledger {
             return Ok(());
         }
         let _writing = self.writing();
-        let written = read_grants(&self.path).and_then(|on_disk| {
+        let written = self.look_at_disk().and_then(|()| {
             let grants = {
                 let mut state = self.state();
                 state.unkept = false;
-                // What somebody took out of the file meanwhile does not come back.
-                let kept = |id: &GrantId| on_disk.iter().any(|grant| grant.info.grant_id == *id);
-                state.grants.retain(|grant| kept(&grant.info.grant_id));
                 state.grants.clone()
             };
             write_grants(&self.path, &grants)
@@ -210,6 +209,15 @@ impl Ledger {
             self.state().unkept = true;
             self.failed("count the uses of permissions", error)
         })
+    }
+
+    /// What somebody took out of the file meanwhile does not come back.
+    fn look_at_disk(&self) -> io::Result<()> {
+        let on_disk = read_grants(&self.path)?;
+        let kept = |id: &GrantId| on_disk.iter().any(|grant| grant.info.grant_id == *id);
+        let grants = &mut self.state().grants;
+        grants.retain(|grant| kept(&grant.info.grant_id));
+        Ok(())
     }
 
     fn failed(&self, action: &'static str, source: io::Error) -> GateError {

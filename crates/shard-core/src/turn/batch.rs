@@ -85,6 +85,10 @@ impl Turn {
         }
         drop(done);
         for (call, outcome) in outcomes {
+            // What an abort cut short has not failed by itself.
+            if self.settings.cancel.is_cancelled() {
+                return Ok(Some(TurnEndReason::Aborted));
+            }
             if let Some(message) = self.guard.look_at(call, outcome) {
                 self.link.complain(ErrorCode::ToolError, message).await?;
                 return Ok(Some(TurnEndReason::Limit));

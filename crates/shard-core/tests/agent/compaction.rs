@@ -33,7 +33,7 @@ impl Compactor for Numbered {
     }
 
     fn should_compact(&self, size: ContextSize) -> bool {
-        size.used * 5 >= size.window * 4
+        size.used.saturating_mul(5) >= size.window * 4
     }
 
     fn summarize(
@@ -459,4 +459,33 @@ async fn a_compactor_that_fails_leaves_the_conversation_as_it_is() {
     assert_eq!(call.history(), r#"U: "first" | A: "one" | U: "second""#);
     call.answer("two");
     bench.rest().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn numbers_that_somebody_wrote_into_a_summarys_row_break_nothing() {
+    let mut bench = bench(1000, 1).await;
+    turn(&mut bench, "first", "one", 10).await;
+    turn(&mut bench, "second", "two", 20).await;
+    compact(&bench, json!({})).await.unwrap();
+    let path = bench.path().to_owned();
+    let text = std::fs::read_to_string(&path).unwrap();
+    let edited = text.lines().map(|line| {
+        let mut row: Value = serde_json::from_str(line).unwrap();
+        if row["type"] == "compaction" {
+            row["details"]["index"] = json!(u64::MAX);
+            row["details"]["tokensAfter"] = json!(u64::MAX);
+        }
+        format!("{row}\n")
+    });
+    std::fs::write(&path, edited.collect::<String>()).unwrap();
+    let mut bench = bench.reopen().await;
+    bench.prompt("third").await;
+    bench.call().await.answer("three");
+    let lines = bench.until("turn_end").await;
+    assert_eq!(lines.last().unwrap(), "turn_end done", "{lines:?}");
+    let told = summaries(&bench);
+    assert!(
+        told.last().unwrap().contains(&u64::MAX.to_string()),
+        "{told:?}"
+    );
 }

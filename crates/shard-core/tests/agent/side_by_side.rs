@@ -128,3 +128,25 @@ async fn an_abort_ends_all_of_them_and_each_has_its_result() {
     bench.call().await.answer("fine"); // which checks the history
     assert_eq!(bench.rest().await.last().unwrap(), "status idle");
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_abort_is_no_failure_of_the_calls_that_it_ends() {
+    let mut bench = Bench::new().await;
+    calling(&mut bench, &["look"; 6]).await;
+    let mut running = Vec::new();
+    for _ in 0..6 {
+        running.push(bench.held().await);
+    }
+    bench.abort().await;
+    let lines = bench.fresh();
+    let end = lines.iter().find(|line| line.starts_with("turn_end"));
+    assert_eq!(
+        end.map(String::as_str),
+        Some("turn_end aborted"),
+        "{lines:?}"
+    );
+    assert!(
+        !lines.iter().any(|line| line.contains("in a row")),
+        "{lines:?}"
+    );
+}

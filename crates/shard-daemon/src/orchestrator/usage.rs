@@ -36,7 +36,10 @@ pub fn usage_rows(state_home: &Path, query: &UsageQuery) -> Result<Vec<UsageRow>
     })?;
     let mut rows: Vec<_> = sums.into_iter().map(|(key, sum)| row(key, &sum)).collect();
     if query.group_by != UsageGroup::Day {
-        let tokens = |row: &UsageRow| row.input + row.output + row.cache_read + row.cache_write;
+        let tokens = |row: &UsageRow| {
+            let counts = [row.input, row.output, row.cache_read, row.cache_write];
+            counts.into_iter().fold(0, u64::saturating_add)
+        };
         rows.sort_by(|a, b| {
             let by_cost = b.cost.total_cmp(&a.cost);
             by_cost.then_with(|| Reverse(tokens(a)).cmp(&Reverse(tokens(b))))

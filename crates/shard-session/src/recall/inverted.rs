@@ -19,12 +19,16 @@ use std::path::Path;
 use super::query::{Fit, is_prefix};
 use super::words::{LONGEST, is_compound};
 use crate::Reader;
+use crate::regular::open_regular;
 
 /// What the file begins and ends with; its last byte is the version of the format.
 pub(super) const MAGIC: [u8; 8] = *b"recall\0\x01";
 
 /// Bytes behind the directory: its offset, its length and its digest, and the magic again.
 pub(super) const TRAILER: usize = 32;
+
+/// The largest directory that is read, in bytes: that of an index of some gigabytes.
+const MAX_DIRECTORY: u64 = 64 << 20;
 
 /// Entries that follow on one another.
 #[derive(Debug, Clone)]
@@ -94,7 +98,7 @@ impl Inverted {
     /// When there is none, or it is of another format, damaged, or about something else than what
     /// the session holds.
     pub(super) fn open(path: &Path, reader: &Reader) -> io::Result<Self> {
-        let file = File::open(path)?;
+        let file = open_regular(path)?;
         let stamp = Stamp::of(&file.metadata()?);
         let mut trailer = [0; TRAILER];
         let trailer_at = stamp
@@ -104,7 +108,10 @@ impl Inverted {
         file.read_exact_at(&mut trailer, trailer_at)?;
         let mut rest = Bytes(&trailer);
         let (offset, length, expected) = (rest.fixed()?, rest.fixed()?, rest.fixed()?);
-        if rest.0 != MAGIC || offset.checked_add(length) != Some(trailer_at) {
+        if rest.0 != MAGIC
+            || length > MAX_DIRECTORY
+            || offset.checked_add(length) != Some(trailer_at)
+        {
             return Err(damaged());
         }
         let mut directory = vec![0; usize::try_from(length).map_err(|_| damaged())?];

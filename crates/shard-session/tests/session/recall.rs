@@ -178,6 +178,28 @@ fn an_index_takes_part_only_if_it_fits() {
 }
 
 #[test]
+fn what_is_no_index_is_neither_waited_for_nor_loaded() {
+    let mut sample = Sample::new();
+    sample.user("a needle");
+    let made = std::process::Command::new("mkfifo")
+        .arg(index_of(&sample))
+        .status();
+    assert!(made.unwrap().success());
+    let (path, (tell, told)) = (sample.path.clone(), std::sync::mpsc::channel());
+    std::thread::spawn(move || tell.send(places(&path, "needle")));
+    let found = told.recv_timeout(std::time::Duration::from_secs(5));
+    assert_eq!(found, Ok(vec![0]), "a pipe is not waited for");
+    std::fs::remove_file(index_of(&sample)).unwrap();
+    // A file of holes, whose end says that all of it is a directory.
+    let length = 1_u64 << 42;
+    let mut trailer = [0_u64, length, 0].map(u64::to_le_bytes).concat();
+    trailer.extend(b"recall\0\x01");
+    let huge = std::fs::File::create(index_of(&sample)).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&huge, &trailer, length).unwrap();
+    assert_eq!(places(&sample.path, "needle"), [0]);
+}
+
+#[test]
 fn a_search_that_goes_on_notices_what_is_new() {
     let mut sample = Sample::new();
     sample.user("first needle");

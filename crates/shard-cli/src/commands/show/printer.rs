@@ -124,6 +124,10 @@ impl Printer {
                     self.note(&format!("  {}", picture(&image.data, &image.mime_type)));
                 }
             }
+            AgentEvent::Compaction(compaction) => self.note(&format!(
+                "shard: earlier words became a summary ({} tokens before, {} now); nothing is lost",
+                compaction.tokens_before, compaction.tokens_after
+            )),
             AgentEvent::Status(status) => {
                 if let Some(detail) = &status.detail {
                     self.note(&format!("shard: {}", visible(detail)));

@@ -65,3 +65,19 @@ fn a_long_task_is_kept_at_length_and_a_change_of_it_less_so() {
     assert!(told[0].len() > 1000 && told[0].len() <= FIRST + 4);
     assert!(told[1].len() > 200 && told[1].len() <= CHANGE + 4);
 }
+
+#[test]
+fn a_message_under_the_number_of_another_one_is_news() {
+    let blocks = ["Fix the parser", "Now rewrite it in Go"].map(|text| NormalizedBlock::User {
+        text: text.to_owned(),
+    });
+    let context = ExtractorContext {
+        previous_summary: Some("## Session Goal\n\n- [0] Fix the parser\n- [4] Also the docs\n"),
+        origins: &[0, 4],
+        ..ExtractorContext::default()
+    };
+    assert_eq!(
+        SessionGoal.extract(&blocks, &context),
+        ["[4] Now rewrite it in Go"]
+    );
+}

@@ -12,15 +12,16 @@ const INTERPRETERS: &str = "
     clojure clj bb elixir iex erl escript ghci runghc runhaskell ocaml swift dart guile racket
     sbcl clisp gforth osascript pwsh powershell sqlite duckdb bc dc m4 ed ex vi vim nvim view
     emacs emacsclient nano gdb lldb csh tcsh mksh nu xonsh elvish wasmtime wasmer mono wine qemu
-    rename prename tex latex pdflatex xelatex lualatex latexmk";
+    rename prename erb tex latex pdflatex xelatex lualatex latexmk";
 
 /// Programs that run what their arguments name, beyond those that a shell line is read through.
 const WRAPPERS: &str = "
     at batch crontab run-parts start-stop-daemon daemonize tmux screen dtach abduco direnv mise
     asdf hyperfine chronic rr heaptrack proot cgexec choom catchsegv ld.so gtime su runas
-    machinectl systemctl launchctl dbus-send gio xdg-open open man tar cpio zip parallel sem entr
-    watchexec watchman nodemon foreman overmind honcho act ccache sccache distcc fd fdfind less
-    more most run sudoedit visudo";
+    machinectl systemctl launchctl shutdown reboot poweroff halt kill pkill killall dbus-send
+    gio xdg-open open man tar bsdtar cpio pax zip parallel sem entr watchexec watchman nodemon
+    foreman overmind honcho act ccache sccache distcc fd fdfind less more most run sudoedit
+    visudo";
 
 /// Builtins that change where or as what the rest of a line runs, or that read a line as code.
 const STATE: &str = "
@@ -33,7 +34,8 @@ const STATE: &str = "
 const TASK_RUNNERS: &str = "
     make gmake bmake just task rake invoke inv fab tox nox turbo nx lerna gulp grunt ninja samu
     cmake ctest meson scons waf doit pre-commit husky lefthook mvn mvnw gradle gradlew sbt lein
-    mill ant bazel bazelisk buck pants dune mix rebar cabal stack xcodebuild msbuild dotnet zig";
+    mill ant bazel bazelisk buck pants rails django-admin alembic prisma dune mix rebar cabal
+    stack xcodebuild msbuild dotnet zig";
 
 /// Programs that fetch packages, or fetch and run them.
 const PACKAGES: &str = "
@@ -46,20 +48,20 @@ const PACKAGES: &str = "
 /// Programs that delete, or overwrite beyond recovery.
 const DELETION: &str = "
     rm rmdir unlink shred srm wipe trash trash-put trash-empty rip truncate dd mkfs wipefs
-    blkdiscard fdisk parted tmpwatch tmpreaper fstrim cryptsetup";
+    blkdiscard fdisk parted dropdb borg restic tmpwatch tmpreaper fstrim cryptsetup";
 
 /// Programs that talk to other machines, or to a service that does.
 const NETWORK: &str = "
-    curl wget wget2 http https xh aria2c axel ssh scp sftp sshfs mosh autossh sshpass ssh-copy-id
-    ssh-add ssh-keyscan rsync rclone nc ncat netcat socat telnet ftp lftp tftp ping ping6
-    traceroute tracepath mtr dig host nslookup drill whois nmap masscan tcpdump openssl gnutls-cli
-    mail mailx sendmail mutt msmtp swaks gh glab hub tea svn hg bzr cvs fossil jj docker
-    docker-compose podman nerdctl buildah skopeo kubectl oc helm k9s minikube kind terraform tofu
-    pulumi ansible ansible-playbook vagrant packer aws gcloud gsutil az doctl heroku flyctl fly
-    vercel netlify wrangler firebase supabase psql pg_dump mysql mariadb mongo mongosh redis-cli
-    kafkacat kcat mosquitto_pub ollama lynx links elinks w3m youtube-dl yt-dlp smbclient mount
-    umount ip iptables nft tailscale ngrok cloudflared gpg gpg-agent ffmpeg ffprobe ffplay magick
-    convert pandoc shard";
+    curl wget wget2 http https xh aria2c axel ssh scp sftp sshfs mosh autossh sshpass
+    ssh-copy-id ssh-add ssh-keyscan rsync rclone nc ncat netcat socat telnet ftp lftp tftp ping
+    ping6 traceroute tracepath mtr dig host nslookup drill whois nmap masscan tcpdump openssl
+    gnutls-cli mail mailx sendmail mutt msmtp swaks gh glab hub tea svn hg bzr cvs fossil jj
+    docker docker-compose podman nerdctl buildah skopeo kubectl oc helm k9s minikube kind
+    terraform tofu pulumi ansible ansible-playbook vagrant packer aws gcloud gsutil az doctl
+    heroku flyctl fly vercel netlify wrangler firebase supabase psql pg_dump pg_restore
+    createdb mysql mariadb mongo mongosh redis-cli kafkacat kcat mosquitto_pub ollama lynx
+    links elinks w3m youtube-dl yt-dlp smbclient mount umount ip iptables nft tailscale ngrok
+    cloudflared gpg gpg-agent ffmpeg ffprobe ffplay magick convert pandoc shard";
 
 /// Programs of many parts, and the parts that neither delete, nor fetch, nor run what an operand
 /// names. Only with such a part right behind the program.
@@ -84,8 +86,9 @@ const CODE_OPTIONS: &str = "
     --textconv --upload-pack";
 
 /// The same for options that are taken to the letter.
-const CODE_FLAGS: &str =
-    "--pre --hostname-bin --filter -wrapper -specs -fplugin -exec -toolexec -vettool";
+const CODE_FLAGS: &str = "
+    --pre --hostname-bin --filter -wrapper -specs -fplugin -exec -toolexec --toolexec -vettool
+    --vettool";
 
 /// What `find` does besides finding.
 const FIND_ACTIONS: &str = "-delete -exec -ok -fls -fprint";

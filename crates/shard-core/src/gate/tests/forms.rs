@@ -238,6 +238,17 @@ const NEVER: &[&str] = &[
     "rg --pre x y",
     "split --filter=x y",
     "git log --ext-diff",
+    "go build -toolexec=x",
+    "go build --toolexec=x",
+    "go vet --vettool x",
+    // So do these, under another name.
+    "bsdtar xf x",
+    "erb x",
+    "django-admin migrate",
+    "restic forget x",
+    "dropdb x",
+    "shutdown now",
+    "kill 1",
     // One of them is enough.
     "cargo test && rm x",
     "cargo test | sh",

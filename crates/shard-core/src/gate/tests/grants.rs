@@ -224,3 +224,36 @@ fn a_grant_that_cannot_be_stored_is_not_kept() {
     assert!(failed.is_err());
     assert_eq!(world.word(&gate, &bash("ls")), "ask");
 }
+
+#[test]
+fn a_count_of_uses_that_somebody_wrote_does_not_break_the_gate() {
+    let world = World::new();
+    let path = world.grants_path();
+    let grant = json!({ "grant_id": "grant-1", "tool": "bash", "summary": "s", "created_at": 1, "used": u64::MAX,
+        "input": { "command": "ls" }, "paths": [world.cwd] });
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let text = json!({ "version": 1, "grants": [grant] }).to_string();
+    std::fs::write(&path, text).unwrap();
+    let gate = world.gate(json!([]));
+    assert_eq!(world.word(&gate, &bash("ls")), "allow");
+    assert_eq!(gate.grants()[0].used, u64::MAX);
+}
+
+#[test]
+fn a_new_grant_brings_none_back_and_overwrites_nothing_unread() {
+    let asking = Asking::new();
+    let path = asking.world.grants_path();
+    asking.grant("cargo test");
+    std::fs::write(&path, r#"{"version":1,"grants":[]}"#).unwrap();
+    asking.grant("cargo fmt");
+    assert_eq!(
+        [asking.word("cargo test"), asking.word("cargo fmt")],
+        ["ask", "allow"]
+    );
+    assert_eq!(asking.world.gate(json!([])).grants().len(), 1);
+    std::fs::write(&path, "{ half").unwrap();
+    let grant = |facts: &CallFacts<'_>| asking.gate.grant(facts, Some(ALLOW_SIGNATURE), None);
+    let outcome = asking.world.with(&bash("cargo doc"), &NEUTRAL, grant);
+    assert!(outcome.is_err(), "{outcome:?}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "{ half");
+}

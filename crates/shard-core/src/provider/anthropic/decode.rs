@@ -141,7 +141,7 @@ impl Decoder {
             output: output.unwrap_or(0),
             cache_read,
             cache_write,
-            context_tokens: Some(all.into_iter().flatten().sum()),
+            context_tokens: Some(all.into_iter().flatten().fold(0, u64::saturating_add)),
             ..Usage::default()
         })
     }

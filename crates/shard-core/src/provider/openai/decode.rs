@@ -261,7 +261,7 @@ fn usage(value: &Value) -> Option<Usage> {
         input: prompt.saturating_sub(cached.unwrap_or(0)),
         output,
         cache_read: cached,
-        context_tokens: Some(prompt + output),
+        context_tokens: Some(prompt.saturating_add(output)),
         ..Usage::default()
     })
 }

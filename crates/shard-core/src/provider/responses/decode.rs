@@ -407,7 +407,7 @@ fn usage(value: &Value) -> Option<Usage> {
         input: input.saturating_sub(cached.unwrap_or(0)),
         output,
         cache_read: cached,
-        context_tokens: Some(input + output),
+        context_tokens: Some(input.saturating_add(output)),
         ..Usage::default()
     })
 }
