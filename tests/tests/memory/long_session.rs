@@ -129,10 +129,18 @@ async fn what_was_said_three_hundred_turns_ago_is_found_and_a_fork_goes_its_own_
         "a hit begins with its index: {told}"
     );
 
-    let forked = json!({ "op": "fork", "args": { "from_entry_id": fork_at } });
+    let forked =
+        json!({ "op": "fork", "args": { "from_entry_id": fork_at }, "request_key": "key-1" });
     let before = std::fs::read(&source).unwrap();
     assert!(before.starts_with(&bytes));
-    let forked = again.ok("session_op", forked).await;
+    let made = again.ok("session_op", forked.clone()).await;
+    let mut again_made = again.ok("session_op", forked).await;
+    assert_eq!(again_made["duplicate"], true, "nothing is done twice");
+    again_made.as_object_mut().unwrap().remove("duplicate");
+    assert_eq!(again_made, made);
+    let other = json!({ "message": "hello", "request_key": "key-1" });
+    assert_eq!(again.err("prompt", other).await["code"], "CONFLICT");
+    let forked = made;
     assert_eq!(
         std::fs::read(&source).unwrap(),
         before,

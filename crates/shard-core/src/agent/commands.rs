@@ -117,10 +117,10 @@ impl AgentSession {
                 .queue
                 .key_use(key.as_str(), &incoming.message, &incoming.images)
             {
-                KeyUse::New => {}
+                KeyUse::New if !self.forked_with(key.as_str()) => {}
                 KeyUse::Repeat(message_id) => return Err(Refusal::Duplicate(message_id)),
-                KeyUse::Other => {
-                    let message = "`request_key` was used for another message; make a new one";
+                KeyUse::New | KeyUse::Other => {
+                    let message = "`request_key` was used for something else; make a new one";
                     return Err(refuse(ErrorCode::Conflict, message).into());
                 }
             }

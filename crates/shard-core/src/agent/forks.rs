@@ -36,6 +36,12 @@ impl AgentSession {
         data(answer(forked.map_err(|error| used(&error))?, false))
     }
 
+    /// Whether a fork was made with this request key.
+    pub(super) fn forked_with(&self, key: &str) -> bool {
+        let earlier = shard_session::forked_by(self.store.path(), key);
+        earlier.is_ok_and(|earlier| earlier.is_some())
+    }
+
     /// Reads through every file of the family, so a turn that runs must not wait for it.
     pub(super) fn list_sessions(&self, reply: Reply) {
         let path = self.store.path().to_owned();
