@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use shard_types::{AgentId, SessionId, Usage, time};
 
-use crate::regular::open_regular;
+use crate::regular::{open_regular, refuse_others};
 
 /// One provider call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -72,6 +72,10 @@ impl UsageLog {
         };
         let mut line = serde_json::to_vec(&record)?;
         line.push(b'\n');
+        match refuse_others(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
         let mut options = OpenOptions::new();
         let mut file = options
             .append(true)
@@ -197,5 +201,17 @@ mod tests {
         assert_eq!(sums, BTreeMap::new(), "none of them was that early");
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn nothing_waits_for_the_other_end_of_a_pipe() {
+        let home = tempfile::tempdir().unwrap();
+        let made = std::process::Command::new("mkfifo")
+            .arg(usage_path(home.path()))
+            .status();
+        assert!(made.unwrap().success());
+        let log = UsageLog::new(home.path(), SessionId::generate(), None, "/a".to_owned());
+        let refused = log.append(&used(1, 0.5)).unwrap_err().to_string();
+        assert!(refused.contains("no regular file"), "{refused}");
     }
 }

@@ -74,7 +74,8 @@ async fn rounds(name: &str, args: Value, bare: &[&str]) -> Result<Times> {
         }
     });
     let home = Home::new(&model);
-    for file in 0..FILES {
+    let files = if name == "bash" { 0 } else { FILES };
+    for file in 0..files {
         let lines =
             (0..LINES).map(|line| format!("line {line} with needle {} in it\n", file * line));
         home.write(

@@ -564,7 +564,10 @@ impl AgentSession {
         for (reply, outcome) in self.aborting.drain(..) {
             reply(outcome);
         }
-        self.compact_between_turns();
+        // Where a row could not be written, a summary could not either.
+        if !turn.failed {
+            self.compact_between_turns();
+        }
         let failed = reason == TurnEndReason::Error;
         self.set_status(if failed {
             AgentStatus::Error
