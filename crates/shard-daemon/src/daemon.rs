@@ -112,6 +112,7 @@ pub async fn start(settings: Settings) -> Result<Running, StartError> {
         settings,
         socket_path: socket_path.clone(),
         clients: Clients::default(),
+        responders: watch::Sender::new(()),
     });
     let registry = Registry::load(Arc::clone(&shared))
         .map_err(StartError::files("read the agents in", &state_home))?;

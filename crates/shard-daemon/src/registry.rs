@@ -40,6 +40,12 @@ impl Registry {
                 Err(error) => tracing::warn!(%error, "an agent is left out"),
             }
         }
+        for agent in agents.values() {
+            let parent = agent.manifest().managed.parent_agent_id;
+            if let Some(parent) = parent.and_then(|id| agents.get(&id)) {
+                agent.descend_from(Arc::clone(parent));
+            }
+        }
         Ok(Self {
             shared,
             agents: RwLock::new(agents),
@@ -116,7 +122,11 @@ impl Registry {
     /// # Errors
     /// What the system says.
     pub(crate) async fn add(&self, manifest: Manifest) -> io::Result<Arc<Agent>> {
+        let parent = manifest.managed.parent_agent_id.clone();
         let agent = Arc::new(Agent::new(manifest, Arc::clone(&self.shared), false));
+        if let Some(parent) = parent.and_then(|id| self.get(&id)) {
+            agent.descend_from(parent);
+        }
         if let Err(error) = agent.save().await {
             // Best effort: where nothing can be written, there may be nothing to remove.
             _ = agent.remove().await;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    AgentStatus, EntryId, ErrorCode, Image, Message, ModelDescriptor, PermissionChoice,
+    AgentId, AgentStatus, EntryId, ErrorCode, Image, Message, ModelDescriptor, PermissionChoice,
     PermissionDecision, PermissionDetail, RenderDescriptor, RequestId, ToolResultContent, TurnId,
     Usage,
 };
@@ -95,8 +95,30 @@ pub struct LiveWindow {
 
 /// A question that is open.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PendingRequest {
+    /// Who asks, if it is not the agent itself but a descendant with nobody of its own to answer;
+    /// only on daemon connections. The answer goes to that agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<AgentId>,
+    /// The question.
+    #[serde(flatten)]
+    pub question: PendingQuestion,
+}
+
+impl From<PendingQuestion> for PendingRequest {
+    /// The agent's own.
+    fn from(question: PendingQuestion) -> Self {
+        Self {
+            agent_id: None,
+            question,
+        }
+    }
+}
+
+/// What is asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum PendingRequest {
+pub enum PendingQuestion {
     /// May this call run?
     PermissionRequest(PermissionRequest),
     /// A dialog.

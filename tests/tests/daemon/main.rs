@@ -9,6 +9,7 @@ mod crash;
 mod creating;
 mod cut_points;
 mod grants;
+mod hierarchy;
 mod lifecycle;
 mod messages;
 mod resources;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use shard_types::event::{PendingRequest, PermissionRequest, UiRequest, UiValue};
+use shard_types::event::{PendingQuestion, PendingRequest, PermissionRequest, UiRequest, UiValue};
 use shard_types::{AgentStatus, PermissionDecision, RequestId};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -94,11 +94,11 @@ impl Asks {
     pub(super) fn shown(&self) -> Vec<PendingRequest> {
         let show = |pending: &Pending| match &pending.kind {
             PendingKind::Permission { request, .. } => {
-                PendingRequest::PermissionRequest(request.clone())
+                PendingQuestion::PermissionRequest(request.clone())
             }
-            PendingKind::Ui { request, .. } => PendingRequest::UiRequest(request.clone()),
+            PendingKind::Ui { request, .. } => PendingQuestion::UiRequest(request.clone()),
         };
-        self.pending.iter().map(show).collect()
+        self.pending.iter().map(show).map(Into::into).collect()
     }
 
     /// What the agent waits for, if it waits.

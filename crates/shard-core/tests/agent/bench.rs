@@ -13,7 +13,7 @@ use shard_core::host::Snapshot;
 use shard_core::modes;
 use shard_protocol::{AgentCommand, ErrorBody};
 use shard_session::{Header, Loaded, SessionError, SessionFile};
-use shard_types::event::{AgentEvent, PendingRequest, PermissionRequest, Sync};
+use shard_types::event::{AgentEvent, PendingQuestion, PendingRequest, PermissionRequest, Sync};
 use shard_types::{
     Checkpoint, Cost, EntryBody, EntryId, HeadlessPolicy, ModelSpec, SessionEntry, SessionId,
 };
@@ -487,8 +487,8 @@ fn accepted(outcome: &Result<Value, ErrorBody>) -> EntryId {
 }
 
 pub(crate) fn request_id(request: &PendingRequest) -> String {
-    match request {
-        PendingRequest::PermissionRequest(request) => request.request_id.to_string(),
-        PendingRequest::UiRequest(request) => request.request_id.to_string(),
+    match &request.question {
+        PendingQuestion::PermissionRequest(request) => request.request_id.to_string(),
+        PendingQuestion::UiRequest(request) => request.request_id.to_string(),
     }
 }

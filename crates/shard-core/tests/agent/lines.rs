@@ -1,7 +1,9 @@
 //! Events as short lines, so that a whole transcript can be compared at a glance. Ids that are made
 //! up at random are left out; tests that are about ids look at the events themselves.
 
-use shard_types::event::{AgentEvent, PendingRequest, QueuedPrompt, TurnEnd, UiValue};
+use shard_types::event::{
+    AgentEvent, PendingQuestion, PendingRequest, QueuedPrompt, TurnEnd, UiValue,
+};
 use shard_types::{ContentBlock, Message, Role, ToolResultContent, Usage};
 
 fn name(value: impl serde::Serialize) -> String {
@@ -124,9 +126,9 @@ fn question(event: &AgentEvent) -> String {
 }
 
 fn pending(pending: &PendingRequest) -> &'static str {
-    match pending {
-        PendingRequest::PermissionRequest(_) => "permission",
-        PendingRequest::UiRequest(_) => "ui",
+    match pending.question {
+        PendingQuestion::PermissionRequest(_) => "permission",
+        PendingQuestion::UiRequest(_) => "ui",
     }
 }
 

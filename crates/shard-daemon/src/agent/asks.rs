@@ -3,10 +3,15 @@
 //! The question itself belongs to the agent's process, and so does who won. Here is only when the
 //! headless policy speaks: at once where nobody is there, after a while where everybody left.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use shard_types::{PermissionDecision, RequestId};
 use tokio::time::Instant;
+
+use super::Agent;
+use crate::client::ClientId;
 
 /// What answers a question that nobody answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,11 +24,15 @@ pub(super) enum Fallback {
     Wait,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) struct OpenAsk {
     pub(super) id: RequestId,
     pub(super) sort: Sort,
     pub(super) fallback: Fallback,
+    /// As its agent's clients heard it.
+    line: Bytes,
+    /// The ancestors whose clients were asked too.
+    told: Vec<Arc<Agent>>,
     deadline: Option<Instant>,
 }
 
@@ -38,18 +47,45 @@ pub(super) enum Sort {
 #[derive(Debug, Default)]
 pub(super) struct Asks(Vec<OpenAsk>);
 
+impl OpenAsk {
+    /// Tells the ancestors' clients that were asked how it ended.
+    pub(super) fn settle(&self, line: &Bytes, but: &[ClientId]) {
+        for ancestor in &self.told {
+            ancestor.audience().settle(&self.id, line, but);
+        }
+    }
+}
+
 impl Asks {
-    pub(super) fn open(&mut self, id: RequestId, sort: Sort, fallback: Fallback) {
+    /// A question, with the event that told of it.
+    pub(super) fn open(&mut self, id: RequestId, sort: Sort, fallback: Fallback, line: Bytes) {
         self.0.push(OpenAsk {
             id,
             sort,
             fallback,
+            line,
+            told: Vec::new(),
             deadline: None,
         });
     }
 
-    pub(super) fn close(&mut self, id: &RequestId) {
-        self.0.retain(|ask| ask.id != *id);
+    pub(super) fn close(&mut self, id: &RequestId) -> Option<OpenAsk> {
+        let at = self.0.iter().position(|ask| ask.id == *id)?;
+        Some(self.0.remove(at))
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Puts all to the clients of an ancestor that were not put to them yet.
+    pub(super) fn tell(&mut self, ancestor: &Arc<Agent>, but: &[ClientId]) {
+        for ask in &mut self.0 {
+            if !ask.told.iter().any(|told| told.id == ancestor.id) {
+                ancestor.audience().put(&ask.id, &ask.line, but);
+                ask.told.push(Arc::clone(ancestor));
+            }
+        }
     }
 
     /// All of them, because the process that asked is gone.
@@ -79,10 +115,16 @@ impl Asks {
         self.0.iter().filter_map(|ask| ask.deadline).min()
     }
 
-    /// Takes those whose time is up.
-    pub(super) fn expired(&mut self, now: Instant) -> Vec<OpenAsk> {
-        let due = |ask: &mut OpenAsk| ask.deadline.is_some_and(|deadline| deadline <= now);
-        self.0.extract_if(.., due).collect()
+    /// Those whose time is up, once: from here on they wait until the process says that they are
+    /// closed.
+    pub(super) fn expired(&mut self, now: Instant) -> Vec<(RequestId, Sort, Fallback)> {
+        let due = |ask: &&mut OpenAsk| ask.deadline.is_some_and(|deadline| deadline <= now);
+        let expired = self.0.iter_mut().filter(due).map(|ask| {
+            ask.deadline = None;
+            let fallback = std::mem::replace(&mut ask.fallback, Fallback::Wait);
+            (ask.id.clone(), ask.sort, fallback)
+        });
+        expired.collect()
     }
 }
 
@@ -100,8 +142,8 @@ mod tests {
     fn time_runs_only_while_nobody_is_there() {
         let (mut asks, now) = (Asks::default(), Instant::now());
         let deny = Fallback::Decide(PermissionDecision::Deny);
-        asks.open(id(1), Sort::Permission, deny);
-        asks.open(id(2), Sort::Dialog, Fallback::Wait);
+        asks.open(id(1), Sort::Permission, deny, Bytes::new());
+        asks.open(id(2), Sort::Dialog, Fallback::Wait, Bytes::new());
         assert!(asks.wait_for_a_person(false), "the second one does");
         asks.responders_changed(true, now, MINUTE);
         assert_eq!(asks.next_deadline(), None);
@@ -115,10 +157,10 @@ mod tests {
         asks.responders_changed(false, now + MINUTE, MINUTE);
         assert!(asks.expired(now + MINUTE).is_empty());
         let expired = asks.expired(now + 2 * MINUTE);
-        assert_eq!(expired.len(), 1);
-        assert_eq!((&expired[0].id, expired[0].fallback), (&id(1), deny));
-        assert_eq!(asks.close_all().len(), 1, "what waits for a person stays");
-        asks.open(id(3), Sort::Permission, deny);
+        assert_eq!(expired, [(id(1), Sort::Permission, deny)]);
+        assert!(asks.expired(now + 3 * MINUTE).is_empty(), "once");
+        assert_eq!(asks.close_all().len(), 2, "until the process says so");
+        asks.open(id(3), Sort::Permission, deny, Bytes::new());
         assert!(asks.wait_for_a_person(true) && !asks.wait_for_a_person(false));
         asks.responders_changed(false, now, MINUTE);
         assert!(asks.wait_for_a_person(false), "everybody has just left");

@@ -69,13 +69,31 @@ impl Attachments {
 
     /// Whether a line would reach anybody.
     pub(super) fn has_listener(&self) -> bool {
-        self.0.iter().any(|it| it.reserved.is_empty())
+        self.listening().next().is_some()
+    }
+
+    /// Those that were welcomed.
+    fn listening(&self) -> impl Iterator<Item = &Client> {
+        let listening = self.0.iter().filter(|it| it.reserved.is_empty());
+        listening.map(|it| &*it.client)
+    }
+
+    /// Who hears what is sent.
+    pub(super) fn listeners(&self) -> Vec<ClientId> {
+        self.listening().map(|client| client.id).collect()
     }
 
     /// Sends a line to all that were welcomed.
     pub(super) fn send(&self, line: &Bytes) {
-        let listening = self.0.iter().filter(|it| it.reserved.is_empty());
-        listening.for_each(|it| it.client.send(line.clone()));
+        self.listening()
+            .for_each(|client| client.send(line.clone()));
+    }
+
+    /// Sends a line to all that were welcomed and are not among these.
+    pub(super) fn send_but(&self, line: &Bytes, but: &[ClientId]) {
+        self.listening()
+            .filter(|client| !but.contains(&client.id))
+            .for_each(|client| client.send(line.clone()));
     }
 
     /// Answers those that wait, each followed by the `sync`; from here on they hear events.

@@ -14,11 +14,11 @@ use std::time::Duration;
 
 use shard_protocol::{Aborted, Answered, AttachRole, ErrorBody, Terminated};
 use shard_types::{AgentStatus, ErrorCode, Phase, RuntimeState};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
-use super::asks::{Asks, Fallback, OpenAsk};
-use super::attachments::{Attachments, Welcome};
+use super::asks::Asks;
+use super::attachments::Welcome;
 use super::calls::Calls;
 use super::process::{Process, Waiting, Why};
 use super::{Agent, AskedFor, GrantsWish, Shared, Wish, grants};
@@ -33,9 +33,10 @@ const IN_BAND: Duration = Duration::from_secs(5);
 pub(super) async fn run(agent: Arc<Agent>, shared: Arc<Shared>, mut inbox: mpsc::Receiver<Wish>) {
     let mut broker = Broker {
         prefix: format!("{{\"agent_id\":\"{}\",", agent.id),
+        responders: shared.responders.subscribe(),
+        has_responder: false,
         agent,
         shared,
-        attachments: Attachments::default(),
         asks: Asks::default(),
         calls: Calls::default(),
         process: Process::None,
@@ -59,6 +60,9 @@ pub(super) async fn run(agent: Arc<Agent>, shared: Arc<Shared>, mut inbox: mpsc:
                 None => return,
             },
             event = broker.process.next() => broker.on_event(event),
+            Ok(()) = broker.responders.changed(), if !broker.asks.is_empty() => {
+                broker.reconsider_asks();
+            }
             () = at(deadline) => broker.on_deadline(),
         }
     }
@@ -78,7 +82,10 @@ struct Broker {
     shared: Arc<Shared>,
     /// How each of the agent's messages begins on a daemon connection.
     prefix: String,
-    attachments: Attachments,
+    /// Tells when responders of other agents, who may be ancestors, come or go.
+    responders: watch::Receiver<()>,
+    /// Whether somebody is attached to the agent itself who may answer.
+    has_responder: bool,
     asks: Asks,
     calls: Calls,
     process: Process,
@@ -125,7 +132,8 @@ impl Broker {
     }
 
     fn attach(&mut self, role: AttachRole, asked: AskedFor, reply: Reply) {
-        self.attachments.reserve(Welcome { role, reply, asked });
+        let welcome = Welcome { role, reply, asked };
+        self.agent.audience().attachments.reserve(welcome);
         self.responders_changed();
         match &mut self.process {
             // One request is enough for all who wait: they are not told more than it reflects.
@@ -156,24 +164,39 @@ impl Broker {
     }
 
     fn let_go(&mut self, client: ClientId) -> Option<Vec<Welcome>> {
-        let waiting = self.attachments.remove(client);
+        let waiting = self.agent.audience().attachments.remove(client);
         self.responders_changed();
         waiting
     }
 
     pub(super) fn responders_changed(&mut self) {
-        let somebody = self.attachments.has_responder();
+        let before = self.has_responder;
+        self.has_responder = self.agent.audience().attachments.has_responder();
+        if self.has_responder != before {
+            self.shared.responders.send_replace(());
+        }
+        self.reconsider_asks();
+    }
+
+    /// Somebody may have come who can answer, or the last one have left: here or at an ancestor.
+    fn reconsider_asks(&mut self) {
         let patience = self.shared.settings.ask_timeout;
         self.asks
-            .responders_changed(somebody, Instant::now(), patience);
+            .responders_changed(self.agent.has_responder(), Instant::now(), patience);
+        self.delegate();
     }
 
     /// A command of a client to the agent itself.
     fn command(&mut self, kind: String, line: String, reply: Reply) {
-        let Some(role) = self.attachments.role(reply.client.id) else {
+        let answers = answers_a_question(&kind);
+        let role = if answers {
+            self.agent.answering_role(reply.client.id)
+        } else {
+            self.agent.audience().attachments.role(reply.client.id)
+        };
+        let Some(role) = role else {
             return reply.send(Err(not_attached()));
         };
-        let answers = answers_a_question(&kind);
         if answers && role == AttachRole::Observer {
             let message = "an observer answers no questions; attach as `interactive` first";
             return reply.send(Err(refuse(ErrorCode::PermissionDenied, message)));
@@ -208,7 +231,7 @@ impl Broker {
     }
 
     fn take_grants_wish(&mut self, wish: GrantsWish) {
-        let role = self.attachments.role(wish.reply.client.id);
+        let role = self.agent.audience().attachments.role(wish.reply.client.id);
         if wish.revoke.is_some() && role == Some(AttachRole::Observer) {
             let message = "an observer changes nothing; attach as `interactive` first";
             let error = refuse(ErrorCode::PermissionDenied, message);
@@ -293,9 +316,7 @@ impl Broker {
         self.shut = true;
         self.closing.push(done);
         // Who waits for a person would wait for ever.
-        let waits = self
-            .asks
-            .wait_for_a_person(self.attachments.has_responder());
+        let waits = self.asks.wait_for_a_person(self.agent.has_responder());
         match &self.process {
             Process::None => self.ended_for_good(),
             _ if force => self.process.end(Stop::Now, Why::Wanted),
@@ -313,7 +334,8 @@ impl Broker {
         for waiting in self.waiting.drain(..) {
             waiting.refuse(error);
         }
-        for reply in self.attachments.turn_away() {
+        let replies = self.agent.audience().attachments.turn_away();
+        for reply in replies {
             reply.send(Err(error.clone()));
         }
         self.responders_changed();
@@ -387,12 +409,8 @@ impl Broker {
     fn on_deadline(&mut self) {
         let now = Instant::now();
         let is_due = |deadline: Option<Instant>| deadline.is_some_and(|deadline| deadline <= now);
-        for OpenAsk {
-            id, sort, fallback, ..
-        } in self.asks.expired(now)
-        {
+        for (id, sort, fallback) in self.asks.expired(now) {
             self.answer(&id, sort, fallback, "timeout");
-            self.asks.open(id, sort, Fallback::Wait); // until the process says that it is closed
         }
         if is_due(self.process.deadline()) || is_due(self.answer_deadline()) {
             tracing::warn!(agent = %self.agent.id, "an agent's process does not answer; it is ended");

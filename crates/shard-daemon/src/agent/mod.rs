@@ -5,6 +5,7 @@
 //! | `mod` | the record that others read: [`Agent`] |
 //! | `broker` | the actor: clients on one side, the process on the other (its lines, its questions, its end) |
 //! | `attachments` | who is attached, in which role |
+//! | `hierarchy` | who answers for a child when nobody is attached to it |
 //! | `grants` | standing permissions, asked of the process or, while there is none, of the file |
 //! | `asks` | questions that are open, and when the headless policy applies |
 //! | `calls` | commands that the process has yet to answer |
@@ -15,19 +16,22 @@ mod attachments;
 mod broker;
 mod calls;
 mod grants;
+mod hierarchy;
 mod process;
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use shard_protocol::{AgentSpawned, AgentStatusChanged, AttachRole, ErrorBody};
 use shard_types::{AgentId, AgentInfo, AgentStatus, ErrorCode, RuntimeState};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::client::{ClientId, Clients, Reply, refuse};
 use crate::manifest::Manifest;
 use crate::settings::Settings;
 
 pub(crate) use grants::GrantsWish;
+
+use hierarchy::Audience;
 
 /// Wishes that wait for one agent.
 const INBOX: usize = 256;
@@ -38,6 +42,9 @@ pub(crate) struct Shared {
     pub(crate) settings: Settings,
     pub(crate) socket_path: std::path::PathBuf,
     pub(crate) clients: Clients,
+    /// Told whenever an agent gets its first responder, or loses its last one: it may be that of
+    /// its descendants too.
+    pub(crate) responders: watch::Sender<()>,
 }
 
 /// What an agent is asked to do.
@@ -114,6 +121,9 @@ pub(crate) struct Agent {
     pub(crate) id: AgentId,
     shared: Arc<Shared>,
     record: Mutex<Record>,
+    /// Who launched it, if that is still known.
+    parent: OnceLock<Arc<Agent>>,
+    audience: Mutex<Audience>,
     /// One write of the manifest at a time, so that the latest is the last.
     on_disk: tokio::sync::Mutex<OnDisk>,
     /// The actor, started when it is first needed: most of many agents sleep.
@@ -151,6 +161,8 @@ impl Agent {
                 runtime_state: RuntimeState::Stopped,
                 announced,
             }),
+            parent: OnceLock::new(),
+            audience: Mutex::default(),
             on_disk: tokio::sync::Mutex::new(OnDisk::Kept),
             inbox: OnceLock::new(),
         }
@@ -158,6 +170,11 @@ impl Agent {
 
     fn record(&self) -> MutexGuard<'_, Record> {
         self.record.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes who launched it, once.
+    pub(crate) fn descend_from(&self, parent: Arc<Self>) {
+        _ = self.parent.set(parent);
     }
 
     /// A copy of the record as it is now.

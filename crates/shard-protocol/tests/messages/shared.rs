@@ -106,6 +106,7 @@ pub(crate) const KINDS: &[(&str, Read, &[&str])] = &[
             "prompt":"p","options":["deny"],"details":[{"value":"v"}],
             "choices":[{"id":"c","label":"l","intent":"deny"}]}"#,
         r#"{"type":"ui_request","request_id":"req-2","kind":"input","prefill":"x"}"#,
+        r#"{"agent_id":"agent-2","type":"ui_request","request_id":"req-3","kind":"input"}"#,
     ]),
     ("Compacted", reads::<p::Compacted>, &[
         r#"{"compacted":true,"index":0,"tokens_before":9,"tokens_after":2,

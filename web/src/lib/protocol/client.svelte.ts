@@ -5,7 +5,6 @@ import { Connection, type Incoming } from './connection.svelte';
 import { Conversation } from './conversation.svelte';
 import { Enrollment } from './enrollment';
 import { Fleet } from './fleet.svelte';
-import type { PendingRequest } from './types';
 
 type SyncEvent = Extract<Incoming, { type: 'sync' }>;
 
@@ -84,7 +83,7 @@ export class Client {
 
   /** A sync may bring questions of children; they are answered under the child's own id. */
   #splitAsks(sync: SyncEvent, agentId: string): SyncEvent {
-    const own = sync.pending_requests.filter((request: PendingRequest & { agent_id?: string }) => {
+    const own = sync.pending_requests.filter((request) => {
       if (request.agent_id === undefined || request.agent_id === agentId) return true;
       this.#route({ ...request, agent_id: request.agent_id });
       return false;

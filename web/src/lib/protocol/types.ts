@@ -1208,15 +1208,17 @@ export interface PendingEnrollment {
 }
 
 /** A question that is open. */
-export type PendingRequest =
-  /** May this call run? */
-  | PermissionRequest & {
-    type: "permission_request";
-  }
-  /** A dialog. */
-  | UiRequest & {
-    type: "ui_request";
-  };
+export type PendingRequest = {
+  /**
+   * Who asks, if it is not the agent itself but a descendant with nobody of its own to answer;
+   * only on daemon connections. The answer goes to that agent.
+   */
+  agent_id?: AgentId;
+} & (PermissionRequest & {
+  type: "permission_request";
+} | UiRequest & {
+  type: "ui_request";
+});
 
 /** One answer that the server offers. What it stands for is the server's to know. */
 export interface PermissionChoice {

@@ -124,6 +124,9 @@ impl Talk {
             Some(question) => {
                 self.terminal.forget();
                 self.screen.printer.end_line();
+                if let Some(asker) = self.askers.get(question.id()) {
+                    self.screen.printer.words(&format!("\n{asker} asks:"));
+                }
                 self.screen.printer.words(&question.text());
             }
             None => self.invite(),
@@ -134,7 +137,11 @@ impl Talk {
         self.running = runs(sync.status);
         self.questions = Questions::default();
         for request in sync.pending_requests {
-            self.question(Question::pending(request));
+            let question = Question::pending(request.question);
+            if let Some(from) = request.agent_id {
+                self.askers.insert(question.id().clone(), from);
+            }
+            self.question(question);
         }
         // What was typed may have started the process: then it is under way.
         if self.own.is_empty() {

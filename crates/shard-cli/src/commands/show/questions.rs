@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use shard_core::gate::visible;
 use shard_protocol::{AgentCommand, PermissionResponse, UiResponse};
 use shard_types::event::{
-    AgentEvent, PendingRequest, PermissionRequest, UiKind, UiRequest, UiValue,
+    AgentEvent, PendingQuestion, PermissionRequest, UiKind, UiRequest, UiValue,
 };
 use shard_types::{ChoiceIntent, PermissionDecision, RequestId};
 
@@ -29,10 +29,10 @@ impl Question {
     }
 
     /// A question that was open before.
-    pub(in crate::commands) fn pending(request: PendingRequest) -> Self {
-        match request {
-            PendingRequest::PermissionRequest(it) => Self::Permission(Box::new(it)),
-            PendingRequest::UiRequest(it) => Self::Dialog(Box::new(it)),
+    pub(in crate::commands) fn pending(question: PendingQuestion) -> Self {
+        match question {
+            PendingQuestion::PermissionRequest(it) => Self::Permission(Box::new(it)),
+            PendingQuestion::UiRequest(it) => Self::Dialog(Box::new(it)),
         }
     }
 

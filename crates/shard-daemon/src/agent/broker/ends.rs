@@ -45,7 +45,7 @@ impl Broker {
         }
         if self.shut {
             self.ended_for_good();
-        } else if !self.waiting.is_empty() || self.attachments.has_reserved() {
+        } else if !self.waiting.is_empty() || self.agent.audience().attachments.has_reserved() {
             self.start();
         }
     }

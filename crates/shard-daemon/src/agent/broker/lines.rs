@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 use super::super::AskedFor;
 use super::super::asks::Sort;
+use super::super::hierarchy::Audience;
 use super::super::process::{Process, Waiting, Why};
 use super::Broker;
 use crate::client::{data, line};
@@ -104,13 +105,14 @@ impl Broker {
                 false
             }
             What::Dialog(id) => {
-                self.pass_on(&text);
-                self.on_question(id, Sort::Dialog, self.dialog_fallback());
+                let event = self.spliced("", &text);
+                self.on_question(id, Sort::Dialog, self.dialog_fallback(), event);
                 false
             }
             What::Resolved(id) => {
-                self.asks.close(&id);
-                true
+                let event = self.spliced("", &text);
+                self.on_resolved(&id, &event);
+                false
             }
             What::Fatal(_) => true,
             What::Response(number) => {
@@ -132,8 +134,9 @@ impl Broker {
 
     /// Sends a line of the process to whoever is attached, as a message of this agent.
     fn pass_on(&self, text: &str) {
-        if self.attachments.has_listener() {
-            self.attachments.send(&self.spliced("", text));
+        let audience = self.agent.audience();
+        if audience.attachments.has_listener() {
+            audience.attachments.send(&self.spliced("", text));
         }
     }
 
@@ -147,9 +150,10 @@ impl Broker {
         line(spliced)
     }
 
-    fn spliced_sync(&self, text: &str) -> Bytes {
+    fn spliced_sync(&self, audience: &Audience, text: &str) -> Bytes {
         let epoch = self.epoch.saturating_sub(1);
-        self.spliced(&format!("\"runtime_epoch\":{epoch},"), text)
+        let more = format!("\"runtime_epoch\":{epoch},");
+        self.spliced(&more, &audience.complete(text))
     }
 
     /// The process takes commands now. Whoever was attached to the one before learns how things
@@ -174,8 +178,12 @@ impl Broker {
         });
         self.set_state(head.status, RuntimeState::Running);
         // Those who were there before hear it as an event, those who wait after their answer.
-        let line = self.spliced_sync(sync);
-        self.attachments.send(&line);
+        {
+            let audience = self.agent.audience();
+            audience
+                .attachments
+                .send(&self.spliced_sync(&audience, sync));
+        }
         self.welcome(sync);
         for waiting in std::mem::take(&mut self.waiting) {
             match waiting {
@@ -193,12 +201,13 @@ impl Broker {
             return;
         };
         *sync_due = None;
-        if !self.attachments.has_reserved() {
+        let info = self.agent.info();
+        let mut audience = self.agent.audience();
+        if !audience.attachments.has_reserved() {
             return;
         }
-        let info = self.agent.info();
-        let sync = self.spliced_sync(sync);
-        self.attachments.welcome(&sync, |welcome| {
+        let sync = self.spliced_sync(&audience, sync);
+        audience.attachments.welcome(&sync, |welcome| {
             let outcome = match welcome.asked {
                 AskedFor::Agent => data(Attached {
                     status: info.status,
@@ -211,6 +220,7 @@ impl Broker {
             };
             welcome.reply.send(outcome);
         });
+        drop(audience);
         self.responders_changed();
     }
 

@@ -1,5 +1,6 @@
 //! Questions of the process, as far as a daemon has a say in them.
 
+use bytes::Bytes;
 use shard_protocol::{AgentCommand, PermissionResponse, ServerMessage, UiResponse};
 use shard_types::event::{AgentEvent, PermissionRequest, PermissionResolved, UiResolved};
 use shard_types::{HeadlessPolicy, PermissionDecision, RequestId};
@@ -18,8 +19,7 @@ impl Broker {
         };
         let id = request.request_id.clone();
         let event = ServerMessage::Agent(Some(self.agent.id.clone()), request.into());
-        self.attachments.send(&line(event.to_json()));
-        self.on_question(id, Sort::Permission, fallback);
+        self.on_question(id, Sort::Permission, fallback, line(event.to_json()));
     }
 
     pub(super) fn dialog_fallback(&self) -> Fallback {
@@ -31,13 +31,50 @@ impl Broker {
 
     /// A question is open. With nobody there the policy speaks at once; a daemon that is ending
     /// waits for nobody.
-    pub(super) fn on_question(&mut self, id: RequestId, sort: Sort, fallback: Fallback) {
-        if !self.attachments.has_responder() && fallback != Fallback::Wait {
+    pub(super) fn on_question(
+        &mut self,
+        id: RequestId,
+        sort: Sort,
+        fallback: Fallback,
+        event: Bytes,
+    ) {
+        self.agent.audience().attachments.send(&event);
+        if !self.agent.has_responder() && fallback != Fallback::Wait {
             self.answer(&id, sort, fallback, "headless");
         } else if self.shut {
             self.process.end(Stop::Gently, Why::Wanted);
         }
-        self.asks.open(id, sort, fallback);
+        self.asks.open(id, sort, fallback, event);
+        self.delegate();
+    }
+
+    /// With nobody attached who could answer, what is open goes to the nearest ancestor that has
+    /// somebody.
+    pub(super) fn delegate(&mut self) {
+        if self.asks.is_empty() || self.has_responder {
+            return;
+        }
+        if let Some(ancestor) = self.agent.nearest_responder() {
+            let hear_anyway = self.agent.audience().attachments.listeners();
+            self.asks.tell(&ancestor, &hear_anyway);
+        }
+    }
+
+    /// A question is open no longer: all who heard of it hear that.
+    pub(super) fn on_resolved(&mut self, id: &RequestId, event: &Bytes) {
+        let told = self.asks.close(id);
+        self.tell_resolved(told.as_ref(), event);
+    }
+
+    fn tell_resolved(&self, ask: Option<&OpenAsk>, event: &Bytes) {
+        let hear_anyway = {
+            let audience = self.agent.audience();
+            audience.attachments.send(event);
+            audience.attachments.listeners()
+        };
+        if let Some(ask) = ask {
+            ask.settle(event, &hear_anyway);
+        }
     }
 
     /// Answers a question for want of a person.
@@ -73,24 +110,25 @@ impl Broker {
     /// No dialog stays open: what asked is gone.
     pub(super) fn close_asks(&mut self) {
         let source = Some("aborted".to_owned());
-        for OpenAsk { id, sort, .. } in self.asks.close_all() {
-            let event: AgentEvent = match sort {
+        for ask in self.asks.close_all() {
+            let request_id = ask.id.clone();
+            let event: AgentEvent = match ask.sort {
                 Sort::Permission => PermissionResolved {
-                    request_id: id,
+                    request_id,
                     decision: Some(PermissionDecision::Deny),
                     choice_id: None,
                     source: source.clone(),
                 }
                 .into(),
                 Sort::Dialog => UiResolved {
-                    request_id: id,
+                    request_id,
                     value: None,
                     source: source.clone(),
                 }
                 .into(),
             };
             let event = ServerMessage::Agent(Some(self.agent.id.clone()), event);
-            self.attachments.send(&line(event.to_json()));
+            self.tell_resolved(Some(&ask), &line(event.to_json()));
         }
     }
 }
