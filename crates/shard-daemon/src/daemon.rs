@@ -1,6 +1,6 @@
 //! The daemon as a whole: starts, listens, ends.
 
-use std::net::Ipv4Addr;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -98,15 +98,16 @@ pub struct Running {
 pub async fn start(settings: Settings) -> Result<Running, StartError> {
     let state_home = settings.state_home.clone();
     let lock = Lock::take(&state_home)?;
-    let tcp = TcpListener::bind((Ipv4Addr::LOCALHOST, settings.port)).await;
-    let port_taken = |source| StartError::Port {
-        port: settings.port,
+    let wanted = SocketAddr::new(settings.web.address(), settings.port);
+    let cannot_listen = |source| StartError::Listen {
+        address: wanted,
         source,
     };
-    let tcp = tcp.map_err(port_taken)?;
-    let port = tcp.local_addr().map_err(port_taken)?.port();
+    let tcp = TcpListener::bind(wanted).await.map_err(cannot_listen)?;
+    let address = tcp.local_addr().map_err(cannot_listen)?;
+    let port = address.port();
     let socket_path = home::socket_path(&state_home, settings.runtime_dir.as_deref());
-    let policy = Policy::loopback(port, settings.allowed_origins.iter().cloned());
+    let policy = Policy::new(&settings.web, address);
     let security = Security::open(&state_home.join("security-v1.json"), policy, Clock::wall())?;
     let shared = Arc::new(Shared {
         settings,

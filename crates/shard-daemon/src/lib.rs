@@ -36,4 +36,6 @@ pub use daemon::{Running, Stopper, start};
 pub use home::{DaemonFile, StartError};
 pub use manifest::{MadeBy, Managed, Manifest, ManifestError};
 pub use orchestrator::usage_rows;
+pub use security::access::{AccessError, Proxy, Upstream, WebAccess, WebOptions};
+pub use security::public_host::PublicHost;
 pub use settings::Settings;

@@ -33,7 +33,8 @@ pub(crate) fn run(args: &DaemonArgs) -> Result<(), Failure> {
     } else {
         Url::Print
     };
-    let served = runtime.block_on(serve(settings(args, &places, &config), url));
+    let settings = settings(args, &places, &config)?;
+    let served = runtime.block_on(serve(settings, url));
     runtime.shutdown_timeout(LAST_WORK);
     served
 }
@@ -51,24 +52,24 @@ fn threads() -> usize {
     std::thread::available_parallelism().map_or(2, |threads| threads.get().clamp(2, 4))
 }
 
-fn settings(args: &DaemonArgs, places: &Places, config: &Config) -> Settings {
+fn settings(args: &DaemonArgs, places: &Places, config: &Config) -> Result<Settings, Failure> {
     let idle = args
         .idle_timeout
         .unwrap_or(config.daemon.idle_timeout_secs)
         .min(AGES);
-    Settings {
+    Ok(Settings {
         state_home: places.state_home.clone(),
         config_path: places.config.clone(),
         home: places.home.clone(),
         runtime_dir: places.runtime_dir.clone(),
+        web: args.remote.access(config)?,
         port: args.port.unwrap_or(config.daemon.port),
-        allowed_origins: config.daemon.allowed_origins.clone(),
         trust_project: args.trust_project,
         idle_timeout: Duration::from_secs(idle),
         ask_timeout: Duration::from_secs(config.permissions.ask_timeout_secs.min(AGES)),
         headless_policy: config.permissions.headless_policy,
         client_queue_bytes: usize::try_from(config.daemon.client_queue_bytes).unwrap_or(usize::MAX),
-    }
+    })
 }
 
 async fn serve(settings: Settings, url: Url) -> Result<(), Failure> {
@@ -78,6 +79,9 @@ async fn serve(settings: Settings, url: Url) -> Result<(), Failure> {
         signal(SignalKind::terminate())?,
         signal(SignalKind::hangup())?,
     ];
+    for warning in settings.web.warnings() {
+        tracing::warn!("{warning}");
+    }
     let daemon = shard_daemon::start(settings).await?;
     if url == Url::Print {
         invite(&daemon.setup_url())?;

@@ -1,11 +1,12 @@
 //! The daemon's listener: a thin layer over [`crate::security`] that serves the web client, lets
 //! browsers in and hands their WebSockets over.
 //!
-//! Order of every request: the exact `Host` (`gate`), the route, and for requests that change
+//! Order of every request: the exact `Host`, then what a proxy says about it (`gate`), the route, and for requests that change
 //! something the `Origin`, then the content type (`posted`), then what is asked for. No request
 //! gets past the gate without the security headers on its answer.
 
 mod answer;
+mod connections;
 mod encoding;
 mod enroll;
 mod gate;

@@ -1,6 +1,7 @@
 //! A server on a free port, and a client that sends exactly what a test says.
 
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -14,9 +15,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
 use super::wire::{Answer, Ask, read_answer};
+use crate::http::connections::Bounds;
 use crate::http::serve::serve_router;
 use crate::http::site::Site;
 use crate::http::{Http, Sockets, router_with};
+use crate::security::access::{WebAccess, WebOptions};
 use crate::security::{Clock, Policy, SecretDigest, Security};
 
 pub(super) const DEV_ORIGIN: &str = "http://localhost:5173";
@@ -53,6 +56,7 @@ impl Sockets for Echo {
 }
 
 pub(super) struct Server {
+    address: SocketAddr,
     pub(super) port: u16,
     pub(super) origin: String,
     pub(super) security: Security,
@@ -74,14 +78,26 @@ impl Server {
     }
 
     pub(super) async fn with(max_connections: usize) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let port = listener.local_addr().unwrap().port();
+        let options = WebOptions {
+            allowed_origins: vec![DEV_ORIGIN.to_owned()],
+            ..WebOptions::default()
+        };
+        Self::reached(options, max_connections).await
+    }
+
+    /// A server that is reached as these options say.
+    pub(super) async fn reached(options: WebOptions, max_connections: usize) -> Self {
+        let access = WebAccess::new(options).unwrap();
+        let listener = TcpListener::bind((access.address(), 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let port = address.port();
+        let policy = Policy::new(&access, address);
         let home = tempfile::tempdir().unwrap();
         let now = Arc::new(AtomicU64::new(1_700_000_000_000));
         let clock = Arc::clone(&now);
         let security = Security::open(
             &home.path().join("security-v1.json"),
-            Policy::loopback(port, [DEV_ORIGIN.to_owned()]),
+            policy.clone(),
             Clock::from_fn(move || clock.load(Ordering::Relaxed)),
         )
         .unwrap();
@@ -106,15 +122,18 @@ impl Server {
         ]);
         let shutdown = CancellationToken::new();
         let router = router_with(http, site);
-        let ended = tokio::spawn(serve_router(
-            listener,
-            router,
-            shutdown.clone(),
-            max_connections,
-        ));
+        let bounds = Bounds {
+            all: max_connections,
+            of_one_address: max_connections,
+        };
+        let stop = shutdown.clone();
+        let ended = tokio::spawn(async move {
+            serve_router(listener, router, &policy, stop, bounds).await;
+        });
         Self {
+            address,
             port,
-            origin: format!("http://127.0.0.1:{port}"),
+            origin: security.policy().own_origin().to_owned(),
             security,
             shutdown,
             ended,
@@ -132,7 +151,7 @@ impl Server {
     }
 
     pub(super) async fn connect(&self) -> TcpStream {
-        TcpStream::connect(("127.0.0.1", self.port)).await.unwrap()
+        TcpStream::connect(self.address).await.unwrap()
     }
 
     pub(super) fn get(&self, path: &str) -> Ask {
