@@ -14,6 +14,7 @@
 //! | `client` | one actor for each connection, whatever carries it; `unix` accepts local ones |
 //! | `orchestrator` | commands to the daemon itself |
 //! | `security`, `http` | who may talk to the daemon over the network, and how |
+//! | `metrics` | what is counted |
 //! | `home`, `state_file` | the daemon's own files, and how all state is written |
 
 mod agent;
@@ -24,6 +25,7 @@ mod home;
 mod http;
 mod keys;
 mod manifest;
+mod metrics;
 mod orchestrator;
 mod registry;
 mod runtime;

@@ -11,6 +11,7 @@ mod cut_points;
 mod grants;
 mod lifecycle;
 mod messages;
+mod metrics;
 mod remote;
 mod resources;
 mod restoring;

@@ -48,6 +48,11 @@ impl Asks {
         });
     }
 
+    /// How many are open.
+    pub(super) fn count(&self) -> usize {
+        self.0.len()
+    }
+
     pub(super) fn close(&mut self, id: &RequestId) {
         self.0.retain(|ask| ask.id != *id);
     }

@@ -75,7 +75,7 @@ impl Attachments {
     /// Sends a line to all that were welcomed.
     pub(super) fn send(&self, line: &Bytes) {
         let listening = self.0.iter().filter(|it| it.reserved.is_empty());
-        listening.for_each(|it| it.client.send(line.clone()));
+        listening.for_each(|it| it.client.forward(line.clone()));
     }
 
     /// Answers those that wait, each followed by the `sync`; from here on they hear events.

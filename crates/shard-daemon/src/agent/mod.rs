@@ -17,6 +17,7 @@ mod calls;
 mod grants;
 mod process;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use shard_protocol::{AgentSpawned, AgentStatusChanged, AttachRole, ErrorBody};
@@ -25,6 +26,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::client::{ClientId, Clients, Reply, refuse};
 use crate::manifest::Manifest;
+use crate::metrics::Metrics;
 use crate::settings::Settings;
 
 pub(crate) use grants::GrantsWish;
@@ -38,6 +40,7 @@ pub(crate) struct Shared {
     pub(crate) settings: Settings,
     pub(crate) socket_path: std::path::PathBuf,
     pub(crate) clients: Clients,
+    pub(crate) metrics: Arc<Metrics>,
 }
 
 /// What an agent is asked to do.
@@ -114,6 +117,8 @@ pub(crate) struct Agent {
     pub(crate) id: AgentId,
     shared: Arc<Shared>,
     record: Mutex<Record>,
+    /// Questions of its process that wait.
+    asks_open: AtomicUsize,
     /// One write of the manifest at a time, so that the latest is the last.
     on_disk: tokio::sync::Mutex<OnDisk>,
     /// The actor, started when it is first needed: most of many agents sleep.
@@ -151,6 +156,7 @@ impl Agent {
                 runtime_state: RuntimeState::Stopped,
                 announced,
             }),
+            asks_open: AtomicUsize::new(0),
             on_disk: tokio::sync::Mutex::new(OnDisk::Kept),
             inbox: OnceLock::new(),
         }
@@ -172,6 +178,11 @@ impl Agent {
 
     pub(crate) fn runtime_state(&self) -> RuntimeState {
         self.record().runtime_state
+    }
+
+    /// How many questions of its process wait.
+    pub(crate) fn asks_open(&self) -> usize {
+        self.asks_open.load(Ordering::Relaxed)
     }
 
     /// As it is listed.

@@ -103,8 +103,8 @@ impl Connections {
         }
     }
 
-    /// How many are open.
-    pub(super) fn count(&self) -> usize {
+    #[cfg(test)]
+    fn count(&self) -> usize {
         self.state().open.len()
     }
 }

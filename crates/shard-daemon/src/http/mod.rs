@@ -46,6 +46,9 @@ pub(crate) trait Sockets: Send + Sync {
     /// it was put out meanwhile.
     fn connected(&self, socket: WebSocket, principal: PrincipalId) -> BoxFuture<'static, ()>;
 
+    /// Whether that browser may have one socket more.
+    fn has_room(&self, principal: &PrincipalId) -> bool;
+
     /// Closes all sockets of a browser that is out.
     fn close(&self, principal: &PrincipalId);
 }

@@ -67,6 +67,10 @@ pub(super) async fn upgrade(
     let Some(principal) = security.redeem_ticket(ticket, cookie.expose(), origin) else {
         return refused();
     };
+    if !app.http.sockets.has_room(&principal) {
+        let text = "this browser has too many sockets open: close some of its tabs";
+        return answer::line(StatusCode::TOO_MANY_REQUESTS, text);
+    }
     upgrade
         .read_buffer_size(READ_BUFFER)
         .max_message_size(MAX_MESSAGE)

@@ -28,7 +28,18 @@ pub(super) const METRICS_TOKEN: &str = "metrics-token";
 /// Echoes until it is told to close.
 #[derive(Default)]
 pub(super) struct Echo {
+    /// One socket for each browser.
+    one_each: bool,
     open: Arc<Mutex<HashMap<PrincipalId, CancellationToken>>>,
+}
+
+impl Echo {
+    pub(super) fn one_each() -> Self {
+        Self {
+            one_each: true,
+            ..Self::default()
+        }
+    }
 }
 
 impl Sockets for Echo {
@@ -46,6 +57,10 @@ impl Sockets for Echo {
                 () = closed.cancelled() => {}
             }
         })
+    }
+
+    fn has_room(&self, principal: &PrincipalId) -> bool {
+        !self.open.lock().unwrap().contains_key(principal) || !self.one_each
     }
 
     fn close(&self, principal: &PrincipalId) {
@@ -87,6 +102,15 @@ impl Server {
 
     /// A server that is reached as these options say.
     pub(super) async fn reached(options: WebOptions, max_connections: usize) -> Self {
+        Self::serving(Arc::new(Echo::default()), options, max_connections).await
+    }
+
+    /// A server whose sockets go there.
+    pub(super) async fn serving(
+        sockets: Arc<dyn Sockets>,
+        options: WebOptions,
+        max_connections: usize,
+    ) -> Self {
         let access = WebAccess::new(options).unwrap();
         let listener = TcpListener::bind((access.address(), 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -103,7 +127,7 @@ impl Server {
         .unwrap();
         let http = Http {
             security: security.clone(),
-            sockets: Arc::new(Echo::default()),
+            sockets,
             version: "1.2.3".to_owned(),
             metrics: Arc::new(|| "shard_up 1\n".to_owned()),
             metrics_token: SecretDigest::of(METRICS_TOKEN),

@@ -5,6 +5,7 @@ mod doors;
 mod enrolling;
 mod harness;
 mod lifetimes;
+mod pings;
 mod remote;
 mod sockets;
 mod wire;
