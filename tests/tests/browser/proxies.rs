@@ -50,7 +50,8 @@ async fn comes_in_works_and_is_put_out(sort: Sort) {
     page.click(&format!("agent-row-{agent}")).await;
     page.find("composer").await;
     page.say("read README.md").await;
-    page.shows("The second line of the text.").await;
+    page.shows("The demo calls read.").await;
+    page.reads("tool-card", &["read"]).await;
     page.gone("stop").await;
 
     let direct = Http::get(daemon.port(), "/").send().await;

@@ -122,7 +122,6 @@ impl Front {
             "{{
                 admin off
                 auto_https disable_redirects
-                persist_config off
                 servers {{
                     protocols h1 h2
                 }}
