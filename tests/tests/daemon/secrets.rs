@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
 use serde_json::json;
-use shard_testkit::{Answer, ScriptedModel, error, reply, signal, text, tool};
+use shard_testkit::{
+    Answer, HomeBuilder, Http, Mark, ScriptedModel, descendants, error, reply, signal, text, tool,
+};
 
 use crate::Site;
 
@@ -33,7 +35,7 @@ async fn none_is_written_down_or_told_even_when_everything_is_logged() {
         )],
         reply![text("done")],
     ]);
-    let describe = |home: shard_testkit::HomeBuilder| home.env("SHARD_LOG", "trace");
+    let describe = |home: HomeBuilder| home.env("SHARD_LOG", "trace");
     let site = Site::with(model, describe, &[]).await;
     let setup = site.daemon.setup_token();
     let browser = site.daemon.browser().await;
@@ -64,7 +66,7 @@ async fn none_is_written_down_or_told_even_when_everything_is_logged() {
         ("the ticket", proof(&ticket)),
         ("the token for metrics", metrics),
     ];
-    let told = client.messages_since(shard_testkit::Mark::START);
+    let told = client.messages_since(Mark::START);
     let told: String = told.iter().map(|message| format!("{message}\n")).collect();
     let mut places = vec![
         ("stderr".to_owned(), site.daemon.stderr()),
@@ -116,6 +118,119 @@ async fn the_arguments_and_environment_of_processes_tell_nothing() {
             protected.is_err() || root,
             "the environment of {pid} can be read"
         );
+    }
+}
+
+#[tokio::test]
+async fn neither_logs_nor_metrics_nor_other_clients_nor_processes_learn_what_is_said_or_secret() {
+    const KEY: &str = "sk-literal-71c2-never-shown";
+    let command = "echo printed-$((40+2))-by-the-tool; sleep 300";
+    let model = ScriptedModel::start([
+        error(401).message(format!("no such key {KEY}")).into(),
+        reply![
+            text("the answer itself"),
+            tool("bash", json!({ "command": command }))
+        ],
+    ]);
+    let describe = |home: HomeBuilder| {
+        let key = json!({ "api_key": KEY, "api_key_env": null });
+        home.env("SHARD_LOG", "debug").provider_config(key)
+    };
+    let site = Site::with(model, describe, &[]).await;
+    let port = site.daemon.port();
+    let browser = site.daemon.browser().await;
+    let ticket = browser.ticket().await;
+    let started = Http::post(port, "/enroll/start", &json!({})).send().await;
+    let nonce = started.json()["nonce"].as_str().unwrap().to_owned();
+    let claim = Http::post(port, "/enroll/claim", &json!({ "nonce": nonce }));
+    let told_to_strangers = [
+        started.headers,
+        claim.send().await.headers,
+        Http::post(port, "/enroll/token", &json!({ "token": "wrong" }))
+            .send()
+            .await
+            .headers,
+        browser.upgrade("wrong").send().await.headers,
+    ];
+    let talks = browser.connect().await;
+    let agent = talks.attach(&talks.create(site.cwd()).await).await;
+    let refused = agent.prompt("the first question").await;
+    agent.follow(refused, |_| Answer::Leave).await;
+    let mark = agent.prompt("the second question").await;
+    agent.wait_for_type(mark, "tool_progress").await;
+
+    // While the command runs.
+    let mut arguments = String::new();
+    let mut environments = String::new();
+    for pid in [vec![site.daemon.pid()], descendants(site.daemon.pid())].concat() {
+        for (file, kept) in [("cmdline", &mut arguments), ("environ", &mut environments)] {
+            // Those that hide it tell nothing, which is as good.
+            let bytes = std::fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+            kept.push_str(&String::from_utf8_lossy(&bytes));
+            kept.push('\n');
+        }
+    }
+    assert!(
+        arguments.contains("sleep"),
+        "its processes are looked at: {arguments}"
+    );
+    let metrics = site.daemon.file()["token"].as_str().unwrap().to_owned();
+    let bearer = format!("Bearer {metrics}");
+    let scrape = Http::get(port, "/metrics").with("Authorization", &bearer);
+    let scraped = scrape.send().await;
+    assert_eq!(scraped.status, 200);
+    agent.ok("abort", json!({})).await;
+    site.client.agents().await;
+    let others = site.client.messages_since(Mark::START);
+    let mut logs = site.daemon.stderr();
+    for path in files(&site.home.shard_home().join("logs")) {
+        logs.push_str(&String::from_utf8_lossy(&std::fs::read(path).unwrap()));
+    }
+    assert!(
+        logs.contains("a browser was enrolled"),
+        "the log is on: {logs}"
+    );
+
+    let proof = |secret: &str| secret.rsplit('.').next().unwrap().to_owned();
+    let secrets = [
+        KEY.to_owned(),
+        site.daemon.setup_token(),
+        proof(browser.cookie.split_once('=').unwrap().1),
+        proof(&browser.client_secret),
+        proof(&ticket),
+        nonce,
+        metrics,
+    ];
+    let said = [
+        "the first question",
+        "the second question",
+        "the answer itself",
+        "printed-42-by-the-tool",
+        "40+2",
+    ];
+    let texts = [
+        ("the logs", logs),
+        ("the metrics", scraped.body),
+        ("what other clients hear", format!("{others:?}")),
+    ];
+    for (place, text) in &texts {
+        for said in said {
+            assert!(!text.contains(said), "{said:?} stands in {place}: {text}");
+        }
+    }
+    let places = [
+        ("arguments", arguments),
+        ("environments", environments),
+        ("headers", format!("{told_to_strangers:?}")),
+    ];
+    for secret in &secrets {
+        assert!(secret.len() >= 16, "{secret:?} is a secret");
+        for (place, text) in texts.iter().chain(&places) {
+            assert!(
+                !text.contains(secret.as_str()),
+                "{secret:?} stands in {place}"
+            );
+        }
     }
 }
 
