@@ -58,6 +58,26 @@ impl Front {
         format!("https://{HOST}:{}", self.port)
     }
 
+    /// The same where there is no proxy.
+    pub(crate) fn plaintext_origin(&self) -> String {
+        format!("http://{HOST}:{}", self.port)
+    }
+
+    /// Its port.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// What the daemon is told that stands there itself.
+    pub(crate) fn direct_flags(&self) -> Vec<String> {
+        vec![
+            "--web-host=0.0.0.0".to_owned(),
+            format!("--public-host={HOST}:{}", self.port),
+            format!("--allowed-origin={}", self.plaintext_origin()),
+            "--allow-insecure-remote".to_owned(),
+        ]
+    }
+
     /// What the daemon is told.
     pub(crate) fn flags(&self) -> Vec<String> {
         vec![

@@ -16,7 +16,10 @@ pub(crate) fn run(args: &WebArgs) -> Result<(), Failure> {
     let mut flags = args.remote.flags();
     if !flags.is_empty() {
         // What the daemon would refuse, before anything is started.
-        args.remote.access(&load_config(&places)?)?;
+        let access = args.remote.access(&load_config(&places)?)?;
+        for warning in access.warnings() {
+            say(&format!("warning: {warning}"));
+        }
     }
     let is_remote = !flags.is_empty();
     flags.extend(args.port.map(|port| format!("--port={port}")));
