@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::harness::{Browser, METRICS_TOKEN, Server};
+use super::harness::{Browser, Server};
 use super::wire::Ask;
 use crate::security::access::WebOptions;
 
@@ -76,145 +76,78 @@ async fn by_way_of_tls_a_browser_gets_a_secure_cookie_a_ticket_and_a_socket() {
     assert!(cleared.starts_with("__Host-shard_session=;") && cleared.ends_with("; Secure"));
 }
 
+/// How a request differs from one that a proxy passes on rightly: a header that is set, added (`+`)
+/// or taken out (`-`). `LISTENER` stands for the address of the listener.
+type Changes = &'static [(&'static str, &'static str)];
+
+const PROTO: &str = "X-Forwarded-Proto";
+const HTTP: (&str, &str) = (PROTO, "http");
+const BEARER: (&str, &str) = ("Authorization", "Bearer metrics-token");
+
+const ROWS: &[(&str, Changes, u16)] = &[
+    ("GET /", &[], 200),
+    ("GET /", &[(PROTO, "HTTPS")], 200),
+    ("GET /", &[HTTP], 403),
+    ("GET /", &[("-X-Forwarded-Proto", "")], 403),
+    ("GET /", &[("-X-Forwarded-Host", "")], 200),
+    ("GET /", &[("+X-Forwarded-Proto", "https")], 400),
+    ("GET /", &[("+X-Forwarded-Host", "shard.example")], 400),
+    ("GET /", &[("X-Forwarded-Host", "evil.example")], 400),
+    ("GET /", &[("X-Forwarded-Host", "shard.example:80")], 400),
+    ("GET /", &[("Host", "evil.example")], 421),
+    ("GET /", &[("Host", "LISTENER")], 421),
+    (
+        "GET /",
+        &[HTTP, ("Host", "x"), ("+X-Forwarded-Host", "y")],
+        421,
+    ),
+    ("GET /healthz", &[], 200),
+    ("GET /healthz", &[HTTP], 200),
+    ("GET /healthz", &[HTTP, ("Host", "x")], 421),
+    ("GET /metrics", &[BEARER], 200),
+    ("GET /metrics", &[], 401),
+    ("GET /metrics", &[HTTP, BEARER], 403),
+    ("POST /enroll/start", &[], 200),
+    ("POST /enroll/start", &[HTTP], 403),
+    (
+        "POST /enroll/start",
+        &[("Origin", "https://evil.example")],
+        403,
+    ),
+    ("POST /enroll/start", &[("Origin", "http://LISTENER")], 403),
+    ("POST /bootstrap", &[], 200),
+    ("POST /bootstrap", &[HTTP], 401),
+    ("POST /bootstrap", &[HTTP, ("-Cookie", "")], 403),
+    ("OPTIONS /", &[("Origin", PUBLIC)], 204),
+    ("OPTIONS /", &[("Origin", PUBLIC), HTTP], 403),
+];
+
 #[tokio::test]
 async fn every_request_by_way_of_a_proxy_is_judged_by_what_the_proxy_says() {
     let server = proxied().await;
     let (browser, _) = enroll(&server, "https").await;
-    let body = json!({});
-    let page = || server.get("/");
-    let start = || server.post("/enroll/start", &body);
-    let bootstrap = || server.bootstrap(&browser);
-    let rows = [
-        ("a page", page().over("https"), 200),
-        ("in any case", page().over("HTTPS"), 200),
-        ("a page in plaintext", page().over("http"), 403),
-        (
-            "nothing said",
-            page().over("").without("X-Forwarded-Proto"),
-            403,
-        ),
-        (
-            "no host said",
-            page().over("https").without("X-Forwarded-Host"),
-            200,
-        ),
-        (
-            "the scheme twice",
-            page().over("https").also("X-Forwarded-Proto", "https"),
-            400,
-        ),
-        (
-            "the host twice",
-            page()
-                .over("https")
-                .also("X-Forwarded-Host", "shard.example"),
-            400,
-        ),
-        (
-            "another host",
-            page()
-                .over("https")
-                .header("X-Forwarded-Host", "evil.example"),
-            400,
-        ),
-        (
-            "another port",
-            page()
-                .over("https")
-                .header("X-Forwarded-Host", "shard.example:80"),
-            400,
-        ),
-        (
-            "a wrong Host",
-            page().over("https").header("Host", "evil.example"),
-            421,
-        ),
-        (
-            "the listener's Host",
-            page()
-                .over("https")
-                .header("Host", &format!("127.0.0.1:{}", server.port)),
-            421,
-        ),
-        (
-            "a wrong Host before all else",
-            page()
-                .over("http")
-                .header("Host", "x")
-                .also("X-Forwarded-Host", "y"),
-            421,
-        ),
-        ("health", server.get("/healthz").over("https"), 200),
-        (
-            "health in plaintext",
-            server.get("/healthz").over("http"),
-            200,
-        ),
-        (
-            "health at a wrong Host",
-            server.get("/healthz").over("http").header("Host", "x"),
-            421,
-        ),
-        ("metrics", server.get("/metrics").over("https"), 401),
-        (
-            "metrics in plaintext",
-            server
-                .get("/metrics")
-                .over("http")
-                .header("Authorization", &format!("Bearer {METRICS_TOKEN}")),
-            403,
-        ),
-        ("enrollment", start().over("https"), 200),
-        ("enrollment in plaintext", start().over("http"), 403),
-        (
-            "enrollment from a foreign page",
-            start()
-                .over("https")
-                .header("Origin", "https://evil.example"),
-            403,
-        ),
-        (
-            "from the listener's own origin",
-            start()
-                .over("https")
-                .header("Origin", &format!("http://127.0.0.1:{}", server.port)),
-            403,
-        ),
-        ("a ticket", bootstrap().over("https"), 200),
-        ("a ticket in plaintext", bootstrap().over("http"), 401),
-        (
-            "a ticket in plaintext without a cookie",
-            bootstrap().over("http").without("Cookie"),
-            403,
-        ),
-        (
-            "a preflight",
-            server
-                .get("/")
-                .method("OPTIONS")
-                .header("Origin", PUBLIC)
-                .over("https"),
-            204,
-        ),
-        (
-            "a preflight in plaintext",
-            server
-                .get("/")
-                .method("OPTIONS")
-                .header("Origin", PUBLIC)
-                .over("http"),
-            403,
-        ),
-    ];
-    for (what, ask, status) in rows {
+    let listener = format!("127.0.0.1:{}", server.port);
+    for (request, changes, status) in ROWS {
+        let (method, path) = request.split_once(' ').unwrap();
+        let body = json!({ "client_secret": browser.secret });
+        let mut ask = match method {
+            "POST" => server.post(path, &body).header("Cookie", &browser.cookie),
+            _ => server.get(path).method(method),
+        };
+        ask = ask.over("https");
+        for (name, value) in *changes {
+            let value = value.replace("LISTENER", &listener);
+            ask = match name.split_at(1) {
+                ("+", name) => ask.also(name, &value),
+                ("-", name) => ask.without(name),
+                _ => ask.header(name, &value),
+            };
+        }
         // With the protection on it: that is looked at wherever an answer is read.
         let answer = server.send(ask).await;
-        assert_eq!(answer.status, status, "{what}: {answer:?}");
-        assert_eq!(
-            answer.header("set-cookie").is_some(),
-            what == "a ticket",
-            "{what}"
-        );
+        assert_eq!(answer.status, *status, "{request} {changes:?}: {answer:?}");
+        let has_ticket = *path == *"/bootstrap" && *status == 200;
+        assert_eq!(answer.header("set-cookie").is_some(), has_ticket);
     }
 }
 

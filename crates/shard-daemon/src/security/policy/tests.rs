@@ -1,6 +1,10 @@
 use super::*;
 use crate::security::access::WebOptions;
 
+type Judged = Result<Scheme, Refusal>;
+
+type Headers<'h> = &'h [(&'h str, &'h str)];
+
 const DEV: &str = "http://localhost:5173";
 
 fn policy(options: WebOptions, port: u16) -> Policy {
@@ -27,7 +31,7 @@ fn proxied(public: &str, origin: &str, upstream: &str, insecure: bool) -> Policy
     policy(options, 7411)
 }
 
-fn judge(policy: &Policy, peer: &str, headers: &[(&str, &str)]) -> Result<Scheme, Refusal> {
+fn judge(policy: &Policy, peer: &str, headers: Headers<'_>) -> Judged {
     let values = |name: &str| {
         let named: Vec<_> = headers.iter().filter(|(it, _)| *it == name).collect();
         named.into_iter().map(|(_, value)| value.as_bytes())
@@ -109,7 +113,7 @@ fn what_is_forwarded_counts_from_the_proxy_and_from_nobody_else() {
     let twice = Err(Refusal::ForwardedTwice);
     let other_host = Err(Refusal::ForwardedHost);
     // Headers beside `Host: h`; what a strict policy says, and one that allows plaintext.
-    let rows: [(&str, &[(&str, &str)], [Result<Scheme, Refusal>; 2]); 21] = [
+    let rows: [(&str, Headers<'_>, [Judged; 2]); 21] = [
         (proxy, &[(PROTO, "https")], [https, https]),
         (proxy, &[(PROTO, "HTTPS")], [https, https]),
         ("::ffff:10.0.0.2", &[(PROTO, "https")], [https, https]),
