@@ -9,6 +9,7 @@
     reason = "a developer's command talks to a person"
 )]
 
+mod apt;
 mod bench;
 mod browser;
 mod check;
@@ -16,6 +17,7 @@ mod fuzz;
 mod layers;
 mod peers;
 mod program;
+mod proxies;
 mod run;
 mod sample;
 mod schema;

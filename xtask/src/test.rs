@@ -6,6 +6,7 @@ use crate::browser;
 use crate::check;
 use crate::peers;
 use crate::program;
+use crate::proxies;
 use crate::web;
 
 #[derive(Debug, clap::Args)]
@@ -30,6 +31,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         eprintln!("error: {failure:#}");
     }
     browser::ensure()?;
+    proxies::ensure()?;
     web::run()?;
     web::test()?;
     // Tests start the program by its path, which building them alone need not make.

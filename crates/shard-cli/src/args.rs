@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
@@ -123,9 +124,11 @@ pub(crate) struct AgentArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct DaemonArgs {
-    /// The port on 127.0.0.1; 0 takes any free one [default: the configuration's, or 7411].
+    /// The port to listen on; 0 takes any free one [default: the configuration's, or 7411].
     #[arg(long)]
     pub(crate) port: Option<u16>,
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
     /// Let what projects bring count for agents: their allow rules, instructions, skills and
     /// definitions.
     #[arg(long)]
@@ -138,6 +141,32 @@ pub(crate) struct DaemonArgs {
     pub(crate) background: bool,
 }
 
+/// How browsers reach the daemon that are not on this machine.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RemoteArgs {
+    /// The address to listen on [default: 127.0.0.1].
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) web_host: Option<IpAddr>,
+    /// What browsers elsewhere call the daemon, as it stands in their address bar.
+    #[arg(long, value_name = "HOST[:PORT]")]
+    pub(crate) public_host: Option<String>,
+    /// A page that may talk to the daemon, such as https://shard.example; may be repeated.
+    #[arg(long = "allowed-origin", value_name = "ORIGIN")]
+    pub(crate) allowed_origins: Vec<String>,
+    /// Believe what a proxy says that connects from there: `loopback`, or an IP address.
+    #[arg(long, value_name = "UPSTREAM")]
+    pub(crate) trust_proxy: Option<String>,
+    /// Accept that cookies cross the network in plaintext.
+    #[arg(long)]
+    pub(crate) allow_insecure_remote: bool,
+    /// Where the proxy says which scheme the browser used [default: X-Forwarded-Proto].
+    #[arg(long, value_name = "HEADER")]
+    pub(crate) proxy_scheme_header: Option<String>,
+    /// Where the proxy says which host the browser asked for [default: X-Forwarded-Host].
+    #[arg(long, value_name = "HEADER")]
+    pub(crate) proxy_host_header: Option<String>,
+}
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct WebArgs {
     /// Only print the address.
@@ -146,6 +175,8 @@ pub(crate) struct WebArgs {
     /// The port, if the daemon has to be started [default: the configuration's, or 7411].
     #[arg(long)]
     pub(crate) port: Option<u16>,
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
 }
 
 #[derive(Debug, clap::Args)]

@@ -1,6 +1,6 @@
 //! Logs. On stderr, for stdout belongs to the protocol and to output; the daemon's also in files.
 
-use std::fs::{DirBuilder, Permissions, read_dir, set_permissions};
+use std::fs::{DirBuilder, DirEntry, Permissions, read_dir, set_permissions};
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -20,6 +20,13 @@ use tracing_subscriber::util::SubscriberInitExt;
 /// How many days of logs are kept.
 const DAYS: usize = 7;
 
+/// How large the log of one day gets, in bytes. Only a fault that repeats itself, or everything that
+/// can be logged, comes near.
+const OF_ONE_DAY: u64 = 64 << 20;
+
+/// Stands at the end of a log that is full.
+const FULL: &str = "the log of this day is full; it goes on tomorrow\n";
+
 /// How the names of log files begin and end; the day stands between.
 const NAME: (&str, &str) = ("daemon", "log");
 
@@ -35,12 +42,13 @@ pub(crate) fn start() {
 }
 
 /// The same, and into files of the state home: there what happens is noted too, unless `SHARD_LOG`
-/// says otherwise.
-pub(crate) fn start_daemon(state_home: &Path) {
+/// says otherwise. In the background there is nobody to read stderr, which only grows.
+pub(crate) fn start_daemon(state_home: &Path, in_background: bool) {
     let (files, failed) = match Files::open(folder(state_home)) {
         Ok(files) => (Some(files), None),
         Err(error) => (None, Some(error)),
     };
+    let stderr = (files.is_none() || !in_background).then(stderr);
     let file = files.map(|files| {
         tracing_subscriber::fmt::layer()
             .with_writer(Mutex::new(files))
@@ -48,7 +56,7 @@ pub(crate) fn start_daemon(state_home: &Path) {
             .with_filter(filter(LevelFilter::INFO))
     });
     tracing_subscriber::registry()
-        .with(stderr())
+        .with(stderr)
         .with(file)
         .init();
     if let Some(error) = failed {
@@ -77,6 +85,8 @@ struct Files {
     folder: PathBuf,
     /// The day whose file has its mode.
     day: u64,
+    /// What that file has, in bytes.
+    written: u64,
 }
 
 impl Files {
@@ -93,13 +103,24 @@ impl Files {
             .max_log_files(DAYS)
             .build(&folder)
             .with_context(failed)?;
-        let files = Self {
+        let mut files = Self {
             appender,
             folder,
             day: today(),
+            written: 0,
         };
+        files.written = files.size();
         files.close_to_others();
         Ok(files)
+    }
+
+    /// How large the file of today is: the newest, since their names begin with the year.
+    fn size(&self) -> u64 {
+        let names = read_dir(&self.folder).into_iter().flatten().flatten();
+        let logs = names.filter(|it| it.file_name().to_string_lossy().ends_with(NAME.1));
+        let newest = logs.max_by_key(DirEntry::file_name);
+        let size = newest.and_then(|newest| newest.metadata().ok());
+        size.map_or(0, |size| size.len())
     }
 
     /// The appender makes files as the process' mask has it, and what tools write must not depend on
@@ -113,9 +134,20 @@ impl Files {
 
 impl Write for Files {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.appender.write(bytes)?;
         let today = today();
-        if std::mem::replace(&mut self.day, today) != today {
+        let is_first = std::mem::replace(&mut self.day, today) != today;
+        if is_first {
+            self.written = 0;
+        }
+        if self.written > OF_ONE_DAY {
+            return Ok(bytes.len()); // an error would be printed for each line
+        }
+        let written = self.appender.write(bytes)?;
+        self.written += written as u64;
+        if self.written > OF_ONE_DAY {
+            self.appender.write_all(FULL.as_bytes())?;
+        }
+        if is_first {
             self.close_to_others();
         }
         Ok(written)
@@ -147,6 +179,22 @@ mod tests {
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(mode(&found[0])?, 0o600);
         assert_eq!(std::fs::read_to_string(&found[0])?, "a line\n");
+        Ok(())
+    }
+
+    #[test]
+    fn the_log_of_a_day_has_an_end_also_for_a_daemon_that_starts_again() -> anyhow::Result<()> {
+        let home = tempfile::tempdir()?;
+        let mut files = Files::open(folder(home.path()))?;
+        let line = [b'x'; 1 << 20];
+        for _ in 0..(OF_ONE_DAY >> 20) + 2 {
+            files.write_all(&line)?;
+        }
+        let full = files.size();
+        assert!(full < OF_ONE_DAY + (2 << 20), "{full}");
+        let mut again = Files::open(folder(home.path()))?;
+        again.write_all(&line)?;
+        assert_eq!(again.size(), full);
         Ok(())
     }
 }

@@ -32,7 +32,7 @@ fn main() -> ! {
 
 fn run(args: Args, hardened: std::io::Result<()>) -> Result<(), Failure> {
     match &args.command {
-        Command::Daemon(_) => log::start_daemon(&Places::find()?.state_home),
+        Command::Daemon(args) => log::start_daemon(&Places::find()?.state_home, args.background),
         _ => log::start(),
     }
     if let Err(error) = hardened {

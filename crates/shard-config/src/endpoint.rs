@@ -24,6 +24,24 @@ pub(crate) struct Parts<'a> {
     pub(crate) rest: &'a str,
 }
 
+/// Whether this is an origin as browsers send it; anything else would silently match nothing.
+#[must_use]
+pub fn is_origin(text: &str) -> bool {
+    split(text).is_some_and(|parts| {
+        let plain = |c: char| c.is_ascii_graphic() && c != '*' && !c.is_ascii_uppercase();
+        let full = !parts.host().is_empty() && parts.authority.chars().all(plain);
+        let usual_port = match parts.scheme {
+            "https" => ":443",
+            _ => ":80",
+        };
+        parts.is_web()
+            && full
+            && !parts.authority.ends_with(usual_port)
+            && parts.userinfo.is_none()
+            && parts.rest.is_empty()
+    })
+}
+
 impl Endpoint {
     /// Wraps an address; [`crate::parse`] and [`crate::use_provider`] check it.
     pub fn new(address: impl Into<String>) -> Self {

@@ -32,7 +32,7 @@ mod validate;
 
 pub use diagnostic::{ConfigError, Diagnostic, Position};
 pub use edit::{init, use_provider};
-pub use endpoint::Endpoint;
+pub use endpoint::{Endpoint, is_origin};
 pub use key::{KeyError, expand_home, resolve_key};
 pub use load::{Loaded, load, parse};
 pub use mcp::{McpConfig, McpServer};

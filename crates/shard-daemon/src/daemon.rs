@@ -1,13 +1,13 @@
 //! The daemon as a whole: starts, listens, ends.
 
-use std::net::Ipv4Addr;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::ws::WebSocket;
 use futures_util::future::BoxFuture;
 use shard_transports::websocket;
-use shard_types::PrincipalId;
+use shard_types::{PrincipalId, time};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
@@ -19,6 +19,7 @@ use crate::client::{self, Clients, Who, Wire};
 use crate::home::{self, DaemonFile, Lock, StartError};
 use crate::http::{self, Http, Sockets};
 use crate::keys::Keys;
+use crate::metrics::{Metrics, Standing};
 use crate::orchestrator::Summaries;
 use crate::registry::Registry;
 use crate::security::{Clock, Policy, Secret, Security};
@@ -34,6 +35,9 @@ const FINISH: Duration = Duration::from_secs(8);
 /// How long the last answers may take.
 const LAST_ANSWERS: Duration = Duration::from_millis(300);
 
+/// Sockets that one browser may have: one for each of its tabs.
+const MAX_SOCKETS: usize = 64;
+
 /// What the parts of a daemon share.
 pub(crate) struct Daemon {
     pub(crate) shared: Arc<Shared>,
@@ -45,6 +49,8 @@ pub(crate) struct Daemon {
     /// Connections that are served, from their first message to their last.
     pub(crate) connections: TaskTracker,
     ending: watch::Sender<Option<End>>,
+    /// Milliseconds since the epoch.
+    started_at: u64,
 }
 
 /// How the daemon is to end.
@@ -70,13 +76,15 @@ impl Daemon {
     }
 
     fn metrics(&self) -> String {
-        let (agents, running) = self.registry.count();
-        let clients = self.shared.clients.count();
-        format!(
-            "# HELP shard_agents Agents that exist.\n# TYPE shard_agents gauge\nshard_agents {agents}\n\
-             # HELP shard_runtimes Processes that serve agents.\n# TYPE shard_runtimes gauge\nshard_runtimes {running}\n\
-             # HELP shard_clients Connections.\n# TYPE shard_clients gauge\nshard_clients {clients}\n"
-        )
+        let (agents, asks_open) = self.registry.count();
+        let (websocket_clients, unix_clients) = self.shared.clients.count();
+        let standing = Standing {
+            agents,
+            asks_open,
+            unix_clients,
+            websocket_clients,
+        };
+        self.shared.metrics.text(&standing, self.started_at)
     }
 }
 
@@ -98,20 +106,23 @@ pub struct Running {
 pub async fn start(settings: Settings) -> Result<Running, StartError> {
     let state_home = settings.state_home.clone();
     let lock = Lock::take(&state_home)?;
-    let tcp = TcpListener::bind((Ipv4Addr::LOCALHOST, settings.port)).await;
-    let port_taken = |source| StartError::Port {
-        port: settings.port,
+    let wanted = SocketAddr::new(settings.web.address(), settings.port);
+    let cannot_listen = |source| StartError::Listen {
+        address: wanted,
         source,
     };
-    let tcp = tcp.map_err(port_taken)?;
-    let port = tcp.local_addr().map_err(port_taken)?.port();
+    let tcp = TcpListener::bind(wanted).await.map_err(cannot_listen)?;
+    let address = tcp.local_addr().map_err(cannot_listen)?;
+    let port = address.port();
     let socket_path = home::socket_path(&state_home, settings.runtime_dir.as_deref());
-    let policy = Policy::loopback(port, settings.allowed_origins.iter().cloned());
+    let policy = Policy::new(&settings.web, address);
     let security = Security::open(&state_home.join("security-v1.json"), policy, Clock::wall())?;
+    let metrics = Arc::new(Metrics::default());
     let shared = Arc::new(Shared {
         settings,
         socket_path: socket_path.clone(),
-        clients: Clients::default(),
+        clients: Clients::new(Arc::clone(&metrics)),
+        metrics,
         responders: watch::Sender::new(()),
     });
     let registry = Registry::load(Arc::clone(&shared))
@@ -124,6 +135,7 @@ pub async fn start(settings: Settings) -> Result<Running, StartError> {
         summaries: Arc::default(),
         connections: TaskTracker::new(),
         ending: watch::Sender::new(None),
+        started_at: time::now_ms(),
     });
     let token = Secret::generate();
     let unix = home::listen(&socket_path)?;
@@ -259,6 +271,10 @@ impl Sockets for Browsers {
             };
             client::serve(daemon, client, wire).await;
         })
+    }
+
+    fn has_room(&self, principal: &PrincipalId) -> bool {
+        self.0.shared.clients.count_of(principal) < MAX_SOCKETS
     }
 
     fn close(&self, principal: &PrincipalId) {

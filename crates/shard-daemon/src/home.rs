@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
+use std::net::SocketAddr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -79,13 +80,13 @@ pub enum StartError {
         /// The state home.
         home: PathBuf,
     },
-    /// The port is taken.
+    /// The port is taken, or the address is not this machine's.
     #[error(
-        "cannot listen on 127.0.0.1:{port}: {source}; take another one with --port, or 0 for any"
+        "cannot listen on {address}: {source}; take another port with --port, or 0 for any, and with --web-host an address of this machine"
     )]
-    Port {
-        /// The port.
-        port: u16,
+    Listen {
+        /// Where.
+        address: SocketAddr,
         /// What the system says.
         source: io::Error,
     },

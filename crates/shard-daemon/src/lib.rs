@@ -14,6 +14,7 @@
 //! | `client` | one actor for each connection, whatever carries it; `unix` accepts local ones |
 //! | `orchestrator` | commands to the daemon itself |
 //! | `security`, `http` | who may talk to the daemon over the network, and how |
+//! | `metrics` | what is counted |
 //! | `home`, `state_file` | the daemon's own files, and how all state is written |
 
 mod agent;
@@ -24,6 +25,7 @@ mod home;
 mod http;
 mod keys;
 mod manifest;
+mod metrics;
 mod orchestrator;
 mod registry;
 mod runtime;
@@ -36,4 +38,6 @@ pub use daemon::{Running, Stopper, start};
 pub use home::{DaemonFile, StartError};
 pub use manifest::{MadeBy, Managed, Manifest, ManifestError};
 pub use orchestrator::usage_rows;
+pub use security::access::{AccessError, Proxy, Upstream, WebAccess, WebOptions};
+pub use security::public_host::PublicHost;
 pub use settings::Settings;

@@ -11,6 +11,7 @@ use shard_types::{AgentId, AgentInfo, ErrorCode, RuntimeState, SessionId};
 use crate::agent::{Agent, Shared};
 use crate::client::refuse;
 use crate::manifest::{self, Manifest};
+use crate::metrics;
 
 /// All agents, awake or not.
 ///
@@ -88,14 +89,19 @@ impl Registry {
             .collect()
     }
 
-    /// How many agents there are, and how many have a process.
-    pub(crate) fn count(&self) -> (usize, usize) {
-        let agents = self.agents();
-        let running = agents
-            .values()
-            .filter(|agent| agent.runtime_state() == RuntimeState::Running)
-            .count();
-        (agents.len(), running)
+    /// How many agents stand where, and how many of their questions wait.
+    pub(crate) fn count(&self) -> (metrics::Agents, usize) {
+        let (mut agents, mut asks_open) = (metrics::Agents::default(), 0);
+        for agent in self.agents().values() {
+            asks_open += agent.asks_open();
+            match agent.runtime_state() {
+                RuntimeState::Stopped => agents.stopped += 1,
+                RuntimeState::Starting => agents.starting += 1,
+                RuntimeState::Running => agents.running += 1,
+                RuntimeState::Failed => agents.failed += 1,
+            }
+        }
+        (agents, asks_open)
     }
 
     /// The agent that owns a session.

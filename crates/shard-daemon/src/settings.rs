@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use shard_types::HeadlessPolicy;
 
+use crate::security::access::WebAccess;
+
 /// How a daemon is to work.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -16,10 +18,10 @@ pub struct Settings {
     pub home: Option<PathBuf>,
     /// Where a socket goes whose path under the state home would be too long; `$XDG_RUNTIME_DIR`.
     pub runtime_dir: Option<PathBuf>,
-    /// The port on the loopback address; 0 takes any free one.
+    /// How browsers reach it.
+    pub web: WebAccess,
+    /// The port of the listener; 0 takes any free one.
     pub port: u16,
-    /// Further web origins that may talk to the daemon.
-    pub allowed_origins: Vec<String>,
     /// Whether what a project brings counts for agents: its allow rules, instructions,
     /// skills and definitions.
     pub trust_project: bool,

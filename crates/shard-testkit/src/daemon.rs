@@ -49,7 +49,11 @@ impl DaemonProcess {
         Self::start_at(home, port, &[]).await
     }
 
-    async fn start_at(home: &Home, port: u16, args: &[&str]) -> Self {
+    /// The same on this port, or with 0 on any.
+    ///
+    /// # Panics
+    /// As [`start`](Self::start).
+    pub async fn start_at(home: &Home, port: u16, args: &[&str]) -> Self {
         let port = port.to_string();
         let mut all = vec!["daemon", "--port", &port];
         all.extend(args);

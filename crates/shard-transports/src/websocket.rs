@@ -13,7 +13,7 @@ use tokio::time::{Instant, interval_at, timeout};
 
 use crate::{Outbox, Records};
 
-/// How often a peer must show that it is there.
+/// How often a peer is asked to show that it is there.
 const PING_EVERY: Duration = Duration::from_secs(30);
 
 /// How long a peer may take to take one batch. One that takes none of it is gone, or as good as.
@@ -31,20 +31,24 @@ const KEPT_OF_OVERSIZED: usize = 4096;
 /// The messages of a WebSocket.
 pub struct WsRecords {
     stream: SplitStream<WebSocket>,
-    heard: watch::Sender<Instant>,
+    heard: watch::Sender<Heard>,
 }
+
+/// When something was last heard; `None` while nobody listens, because the message before is still
+/// being dealt with: a peer is not to blame for that.
+type Heard = Option<Instant>;
 
 /// Where messages for a WebSocket go.
 pub struct WsSink {
     sink: SplitSink<WebSocket, Message>,
-    heard: watch::Receiver<Instant>,
+    heard: watch::Receiver<Heard>,
 }
 
 /// Splits a socket into its two directions.
 #[must_use]
 pub fn split(socket: WebSocket) -> (WsRecords, WsSink) {
     let (sink, stream) = socket.split();
-    let (sender, heard) = watch::channel(Instant::now());
+    let (sender, heard) = watch::channel(None);
     (
         WsRecords {
             stream,
@@ -56,28 +60,42 @@ pub fn split(socket: WebSocket) -> (WsRecords, WsSink) {
 
 impl Records for WsRecords {
     async fn next(&mut self) -> Option<Record> {
-        loop {
-            let message = self.stream.next().await?.ok()?;
-            self.heard.send_replace(Instant::now());
+        let record = loop {
+            self.heard.send_replace(Some(Instant::now()));
+            let message = match self.stream.next().await? {
+                Ok(message) => message,
+                // Its beginning was not kept, so that there is no telling which command it was.
+                Err(error) => return is_too_large(error).then(|| Record::TooLong(Vec::new())),
+            };
             match message {
                 Message::Text(text) if text.len() > MAX_MESSAGE_BYTES => {
                     let head = &text.as_bytes()[..KEPT_OF_OVERSIZED];
-                    return Some(Record::TooLong(head.to_vec()));
+                    break Record::TooLong(head.to_vec());
                 }
-                Message::Text(text) => return Some(Record::Line(text.as_str().to_owned())),
-                Message::Binary(_) => return Some(Record::NotUtf8),
+                Message::Text(text) => break Record::Line(text.as_str().to_owned()),
+                Message::Binary(_) => break Record::NotUtf8,
                 Message::Close(_) => return None,
                 Message::Ping(_) | Message::Pong(_) => {} // the socket answers by itself
             }
-        }
+        };
+        self.heard.send_replace(None);
+        Some(record)
     }
+}
+
+/// Whether a message was larger than what is read of any.
+fn is_too_large(error: axum::Error) -> bool {
+    let error = error.into_inner().downcast::<tungstenite::Error>();
+    matches!(error.as_deref(), Ok(tungstenite::Error::Capacity(_)))
 }
 
 impl WsSink {
     /// Sends what an outbox holds, one frame a text, until it ends or the peer is gone; then the
-    /// outbox takes nothing more. A peer that is silent for two pings counts as gone.
+    /// outbox takes nothing more. A peer that has not answered a ping when the next one is due counts
+    /// as gone.
     pub async fn write(mut self, outbox: &Outbox) {
         let mut pings = interval_at(Instant::now() + PING_EVERY, PING_EVERY);
+        let mut last_ping = None;
         loop {
             let sent = tokio::select! {
                 batch = outbox.batch() => match batch {
@@ -85,10 +103,12 @@ impl WsSink {
                     None => break,
                 },
                 _ = pings.tick() => {
-                    if self.heard.borrow().elapsed() > 2 * PING_EVERY {
+                    let heard = *self.heard.borrow();
+                    if heard.zip(last_ping).is_some_and(|(heard, ping)| heard < ping) {
                         outbox.give_up();
                         return;
                     }
+                    last_ping = Some(Instant::now());
                     self.send_one(Message::Ping(Bytes::new())).await
                 }
             };

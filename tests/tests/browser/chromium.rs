@@ -66,10 +66,19 @@ impl Chromium {
 
     /// A browser of its own, with nothing of any other's storage.
     pub(crate) async fn browser(&self, width: u32, height: u32) -> Page {
+        self.browser_with(width, height, &[]).await
+    }
+
+    /// The same, started with more arguments.
+    pub(crate) async fn browser_with(&self, width: u32, height: u32, more: &[String]) -> Page {
+        let arguments: Vec<&str> = ARGUMENTS
+            .into_iter()
+            .chain(more.iter().map(String::as_str))
+            .collect();
         // Not by the size of the window: that has a least one, which is wider than a phone.
         let screen = json!({ "width": width, "height": height, "pixelRatio": 1, "mobile": false, "touch": false });
         let capabilities = json!({ "goog:chromeOptions": {
-            "args": ARGUMENTS, "mobileEmulation": { "deviceMetrics": screen },
+            "args": arguments, "mobileEmulation": { "deviceMetrics": screen },
         } });
         let Value::Object(capabilities) = capabilities else {
             unreachable!("it is written as an object");
@@ -150,6 +159,21 @@ impl Page {
     pub(crate) async fn keys(&self, text: &str) {
         let focused = self.client.active_element().await.unwrap();
         focused.send_keys(text).await.unwrap();
+    }
+
+    /// The only cookie that the page has: its name, and whether it is for TLS alone, out of reach of
+    /// scripts, and kept from requests of other sites.
+    pub(crate) async fn cookie(&self) -> (String, [bool; 3]) {
+        let cookies = self.client.get_all_cookies().await.unwrap();
+        let [cookie] = &*cookies else {
+            panic!("one cookie was expected: {cookies:?}");
+        };
+        let strict = cookie.same_site().is_some_and(|it| it.is_strict());
+        let flags = [cookie.secure(), cookie.http_only(), Some(strict)];
+        (
+            cookie.name().to_owned(),
+            flags.map(|flag| flag == Some(true)),
+        )
     }
 
     /// How many elements of this name there are.

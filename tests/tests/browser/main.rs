@@ -11,12 +11,13 @@ mod conversation;
 mod letting_in;
 mod looks;
 mod losses;
+mod proxies;
+mod proxy;
 mod questions;
 
+use chromium::{Chromium, Page};
 use serde_json::json;
 use shard_testkit::{Client, DaemonProcess, Gate, Home, Reply, ScriptedModel, ask_all, hold, text};
-
-use chromium::{Chromium, Page};
 
 /// A laptop.
 const WIDE: (u32, u32) = (1280, 800);

@@ -12,6 +12,8 @@ mod grants;
 mod hierarchy;
 mod lifecycle;
 mod messages;
+mod metrics;
+mod remote;
 mod resources;
 mod restoring;
 mod secrets;

@@ -94,6 +94,19 @@ async fn what_is_too_large_is_refused_and_ends_that_connection_alone() {
 }
 
 #[tokio::test]
+async fn a_frame_of_which_nothing_is_kept_is_answered_too() {
+    let site = Site::start(ScriptedModel::silent()).await;
+    let client = site.daemon.browser().await.connect().await;
+    client.hello().await;
+    // The daemon hangs up at its beginning, which says how long it is.
+    _ = client.try_send_text(&"x".repeat(25 * MIB)).await;
+    let error = client.wait_for_type(Mark::START, "error").await;
+    assert_eq!(error["code"], "INVALID_REQUEST", "{error}");
+    client.ended().await;
+    assert_eq!(site.client.agents().await.len(), 0);
+}
+
+#[tokio::test]
 async fn a_line_that_never_ends_ends_that_connection_alone() {
     let site = Site::start(ScriptedModel::silent()).await;
     let endless = site.daemon.connect().await;

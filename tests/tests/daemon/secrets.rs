@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
 use serde_json::json;
-use shard_testkit::{Answer, ScriptedModel, error, reply, signal, text, tool};
+use shard_testkit::{
+    Answer, HomeBuilder, Http, Mark, ScriptedModel, descendants, error, reply, signal, text, tool,
+};
 
 use crate::Site;
 
@@ -33,7 +35,7 @@ async fn none_is_written_down_or_told_even_when_everything_is_logged() {
         )],
         reply![text("done")],
     ]);
-    let describe = |home: shard_testkit::HomeBuilder| home.env("SHARD_LOG", "trace");
+    let describe = |home: HomeBuilder| home.env("SHARD_LOG", "trace");
     let site = Site::with(model, describe, &[]).await;
     let setup = site.daemon.setup_token();
     let browser = site.daemon.browser().await;
@@ -52,8 +54,6 @@ async fn none_is_written_down_or_told_even_when_everything_is_logged() {
     let minted = minted["token"].as_str().unwrap().to_owned();
 
     let cookie = browser.cookie.split_once('=').unwrap().1;
-    // What comes before a dot names a cookie or a secret; the rest proves it.
-    let proof = |secret: &str| secret.rsplit('.').next().unwrap().to_owned();
     let metrics = site.daemon.file()["token"].as_str().unwrap().to_owned();
     let secrets = [
         ("the provider's key", KEY.to_owned()),
@@ -64,7 +64,7 @@ async fn none_is_written_down_or_told_even_when_everything_is_logged() {
         ("the ticket", proof(&ticket)),
         ("the token for metrics", metrics),
     ];
-    let told = client.messages_since(shard_testkit::Mark::START);
+    let told = client.messages_since(Mark::START);
     let told: String = told.iter().map(|message| format!("{message}\n")).collect();
     let mut places = vec![
         ("stderr".to_owned(), site.daemon.stderr()),
@@ -119,6 +119,111 @@ async fn the_arguments_and_environment_of_processes_tell_nothing() {
     }
 }
 
+/// All that the daemon has logged.
+fn logs(site: &Site) -> String {
+    let mut logs = site.daemon.stderr();
+    for path in files(&site.home.shard_home().join("logs")) {
+        logs.push_str(&String::from_utf8_lossy(&std::fs::read(path).unwrap()));
+    }
+    logs
+}
+
+/// Such a file of procfs, of the daemon and all that runs below it.
+fn of_processes(site: &Site, file: &str) -> String {
+    let pids = [vec![site.daemon.pid()], descendants(site.daemon.pid())].concat();
+    let texts = pids.iter().map(|pid| {
+        // Those that hide it tell nothing, which is as good.
+        let bytes = std::fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// What proves a cookie, a secret or a ticket; before a dot it only names it.
+fn proof(secret: &str) -> String {
+    secret.rsplit('.').next().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn neither_logs_nor_metrics_nor_other_clients_nor_processes_learn_what_is_said_or_secret() {
+    const LITERAL: &str = "sk-literal-71c2-never-shown";
+    let command = "echo printed-$((40+2))-by-the-tool; sleep 300";
+    let model = ScriptedModel::start([
+        error(401).message(format!("no such key {LITERAL}")).into(),
+        reply![
+            text("the answer itself"),
+            tool("bash", json!({ "command": command }))
+        ],
+    ]);
+    let describe = |home: HomeBuilder| {
+        let key = json!({ "api_key": LITERAL, "api_key_env": null });
+        home.env("SHARD_LOG", "debug").provider_config(key)
+    };
+    let site = Site::with(model, describe, &[]).await;
+    let port = site.daemon.port();
+    let browser = site.daemon.browser().await;
+    let ticket = browser.ticket().await;
+    let none = json!({});
+    let started = Http::post(port, "/enroll/start", &none).send().await;
+    let nonce = started.json()["nonce"].as_str().unwrap().to_owned();
+    let claim = Http::post(port, "/enroll/claim", &json!({ "nonce": nonce }));
+    let wrong = Http::post(port, "/enroll/token", &json!({ "token": "wrong" }));
+    let refused = browser.upgrade(&format!("{ticket}x"));
+    let mut answers = Vec::new();
+    for request in [claim, wrong, refused] {
+        answers.push(request.send().await);
+    }
+    let talks = browser.connect().await;
+    let agent = talks.attach(&talks.create(site.cwd()).await).await;
+    let mark = agent.prompt("the first question").await;
+    agent.follow(mark, |_| Answer::Leave).await;
+    let mark = agent.prompt("the second question").await;
+    agent.wait_for_type(mark, "tool_progress").await;
+
+    // While the command runs.
+    let arguments = of_processes(&site, "cmdline");
+    assert!(arguments.contains("sleep"), "its processes: {arguments}");
+    let environments = of_processes(&site, "environ");
+    let metrics = site.daemon.file()["token"].as_str().unwrap().to_owned();
+    let bearer = format!("Bearer {metrics}");
+    let scrape = Http::get(port, "/metrics").with("Authorization", &bearer);
+    let scraped = scrape.send().await.body;
+    assert!(scraped.contains("shard_agents"), "{scraped}");
+    agent.ok("abort", json!({})).await;
+    site.client.agents().await;
+    let others = format!("{:?}", site.client.messages_since(Mark::START));
+    let logs = logs(&site);
+    assert!(logs.contains("a browser was enrolled"), "it is on: {logs}");
+
+    let said = [
+        "the first question",
+        "the second question",
+        "the answer itself",
+        "printed-42-by-the-tool",
+        "40+2",
+    ];
+    let secrets = [
+        LITERAL.to_owned(),
+        site.daemon.setup_token(),
+        proof(browser.cookie.split_once('=').unwrap().1),
+        proof(&browser.client_secret),
+        proof(&ticket),
+        nonce,
+        metrics,
+    ];
+    assert!(secrets.iter().all(|secret| secret.len() >= 16));
+    for (place, text) in [("logs", &logs), ("metrics", &scraped), ("events", &others)] {
+        let found = said.iter().find(|said| text.contains(**said));
+        assert_eq!(found, None, "it stands in {place}: {text}");
+    }
+    let answers = format!("{answers:?}");
+    let places = [logs, scraped, others, arguments, environments, answers];
+    for secret in &secrets {
+        let found = places.iter().find(|text| text.contains(secret));
+        assert_eq!(found, None, "{secret} stands in it");
+    }
+}
+
 #[tokio::test]
 async fn nothing_that_is_said_is_logged_unless_asked_for() {
     let model = ScriptedModel::start([
@@ -135,10 +240,7 @@ async fn nothing_that_is_said_is_logged_unless_asked_for() {
     // Its end is where an agent's own log is looked at.
     signal(site.pid(&agent.id), Signal::KILL);
     site.client.wait_for_type(mark, "agent_exited").await;
-    let mut log = site.daemon.stderr();
-    for path in files(&site.home.shard_home().join("logs")) {
-        log.push_str(&String::from_utf8_lossy(&std::fs::read(path).unwrap()));
-    }
+    let log = logs(&site);
     for said in [
         "the question",
         "the answer",

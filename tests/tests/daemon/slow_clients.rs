@@ -32,8 +32,11 @@ async fn connections(site: &Site) -> u64 {
     let bearer = format!("Bearer {}", site.daemon.file()["token"].as_str().unwrap());
     let request = Http::get(site.daemon.port(), "/metrics").with("Authorization", &bearer);
     let body = request.send().await.body;
-    let line = body.lines().find(|line| line.starts_with("shard_clients "));
-    line.unwrap()["shard_clients ".len()..].parse().unwrap()
+    let lines = body
+        .lines()
+        .filter(|line| line.starts_with("shard_clients{"));
+    let counts = lines.filter_map(|line| line.rsplit_once(' ')?.1.parse::<u64>().ok());
+    counts.sum()
 }
 
 /// Waits until the daemon counts that many connections.

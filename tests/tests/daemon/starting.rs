@@ -2,7 +2,9 @@
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use shard_testkit::{AgentProcess, Mark, ScriptedModel, reply, run_cli, signal, text};
+use shard_testkit::{
+    AgentProcess, DaemonProcess, Home, Mark, ScriptedModel, reply, run_cli, signal, text,
+};
 
 use crate::{Site, of, word};
 
@@ -146,6 +148,29 @@ async fn a_session_has_one_writer() {
     let rows = site.home.session_rows(&site.home.session_file());
     let ids: std::collections::BTreeSet<_> = rows.iter().map(|row| word(&row["id"])).collect();
     assert_eq!(ids.len(), rows.len(), "no row twice");
+}
+
+#[tokio::test]
+async fn a_daemon_takes_as_many_open_files_as_it_may() {
+    let home = Home::new(&ScriptedModel::silent());
+    let script = home.write(
+        "started-with-few",
+        format!(
+            "#!/bin/sh\nulimit -S -n 64\nexec {} \"$@\"\n",
+            home.binary().display()
+        ),
+    );
+    let runnable = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+    std::fs::set_permissions(&script, runnable).unwrap();
+    let few = Home::builder().binary(script).build();
+    let daemon = DaemonProcess::start(&few, &[]).await;
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", daemon.pid())).unwrap();
+    let line = limits
+        .lines()
+        .find(|line| line.starts_with("Max open files"));
+    let words: Vec<_> = line.unwrap().split_whitespace().collect();
+    let (soft, hard) = (words[3].parse::<u64>().unwrap(), words[4].parse());
+    assert_eq!(soft, hard.unwrap_or(u64::MAX).min(16_384));
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::time::Duration;
 
 use anyhow::Context;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use shard_config::Config;
 use shard_daemon::Settings;
 use tokio::signal::unix::{SignalKind, signal};
@@ -12,6 +13,10 @@ use super::{LAST_WORK, load_config};
 use crate::args::DaemonArgs;
 use crate::failure::{Failure, print};
 use crate::places::Places;
+
+/// As many files as are open at once in the worst case, several times over. Agents and their commands
+/// get the same, some of which look at every number up to it when they start.
+const OPEN_FILES: u64 = 16_384;
 
 /// No agent is idle for longer than this.
 const AGES: u64 = 10 * 365 * 24 * 3600;
@@ -23,6 +28,7 @@ pub(crate) fn run(args: &DaemonArgs) -> Result<(), Failure> {
         rustix::process::setsid().context("cannot leave the terminal")?;
     }
     let config = load_config(&places)?;
+    raise_open_files();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads())
         .enable_all()
@@ -33,9 +39,27 @@ pub(crate) fn run(args: &DaemonArgs) -> Result<(), Failure> {
     } else {
         Url::Print
     };
-    let served = runtime.block_on(serve(settings(args, &places, &config), url));
+    let settings = settings(args, &places, &config)?;
+    let served = runtime.block_on(serve(settings, url));
     runtime.shutdown_timeout(LAST_WORK);
     served
+}
+
+/// Lets the daemon have as many files and connections open as the system allows: shells are usually
+/// given about a thousand, and each agent and each client takes a few.
+fn raise_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    let allowed = limit.maximum.unwrap_or(OPEN_FILES).min(OPEN_FILES);
+    if limit.current.is_none_or(|current| current >= allowed) {
+        return;
+    }
+    let raised = Rlimit {
+        current: Some(allowed),
+        ..limit
+    };
+    if let Err(error) = setrlimit(Resource::Nofile, raised) {
+        tracing::warn!(%error, "the number of open files could not be raised; many clients at once may be refused");
+    }
 }
 
 /// What happens to the address that lets a browser in.
@@ -51,24 +75,24 @@ fn threads() -> usize {
     std::thread::available_parallelism().map_or(2, |threads| threads.get().clamp(2, 4))
 }
 
-fn settings(args: &DaemonArgs, places: &Places, config: &Config) -> Settings {
+fn settings(args: &DaemonArgs, places: &Places, config: &Config) -> Result<Settings, Failure> {
     let idle = args
         .idle_timeout
         .unwrap_or(config.daemon.idle_timeout_secs)
         .min(AGES);
-    Settings {
+    Ok(Settings {
         state_home: places.state_home.clone(),
         config_path: places.config.clone(),
         home: places.home.clone(),
         runtime_dir: places.runtime_dir.clone(),
+        web: args.remote.access(config)?,
         port: args.port.unwrap_or(config.daemon.port),
-        allowed_origins: config.daemon.allowed_origins.clone(),
         trust_project: args.trust_project,
         idle_timeout: Duration::from_secs(idle),
         ask_timeout: Duration::from_secs(config.permissions.ask_timeout_secs.min(AGES)),
         headless_policy: config.permissions.headless_policy,
         client_queue_bytes: usize::try_from(config.daemon.client_queue_bytes).unwrap_or(usize::MAX),
-    }
+    })
 }
 
 async fn serve(settings: Settings, url: Url) -> Result<(), Failure> {
@@ -78,6 +102,9 @@ async fn serve(settings: Settings, url: Url) -> Result<(), Failure> {
         signal(SignalKind::terminate())?,
         signal(SignalKind::hangup())?,
     ];
+    for warning in settings.web.warnings() {
+        tracing::warn!("{warning}");
+    }
     let daemon = shard_daemon::start(settings).await?;
     if url == Url::Print {
         invite(&daemon.setup_url())?;

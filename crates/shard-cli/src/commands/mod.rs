@@ -13,6 +13,7 @@ pub(crate) mod log;
 pub(crate) mod ls;
 pub(crate) mod new;
 pub(crate) mod prompt;
+mod remote;
 pub(crate) mod run;
 pub(crate) mod schema;
 mod show;

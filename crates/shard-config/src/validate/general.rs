@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use super::{Check, is_one_line};
 use crate::Config;
-use crate::endpoint;
+use crate::endpoint::is_origin;
 use crate::key_path::KeyPath;
 
 /// A year: longer waits are slips, and deadlines that far away still fit the system's clock.
@@ -116,13 +116,7 @@ fn names(config: &Config, check: &mut Check<'_>) {
 fn origins(config: &Config, check: &mut Check<'_>) {
     let path = KeyPath::new(&["daemon", "allowed_origins"]);
     for (index, origin) in config.daemon.allowed_origins.iter().enumerate() {
-        // Browsers send exactly this form; anything else would silently match nothing.
-        let is_origin = endpoint::split(origin).is_some_and(|parts| {
-            let plain = |c: char| c.is_ascii_graphic() && c != '*' && !c.is_ascii_uppercase();
-            let full = !parts.host().is_empty() && parts.authority.chars().all(plain);
-            parts.is_web() && full && parts.userinfo.is_none() && parts.rest.is_empty()
-        });
-        if !is_origin {
+        if !is_origin(origin) {
             let message =
                 "expected an origin in lower case such as https://shard.example, without a path";
             check.error(&path.index(index), message);

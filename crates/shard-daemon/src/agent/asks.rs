@@ -74,6 +74,11 @@ impl Asks {
         Some(self.0.remove(at))
     }
 
+    /// How many are open.
+    pub(super) fn count(&self) -> usize {
+        self.0.len()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -86,14 +86,14 @@ impl Attachments {
     /// Sends a line to all that were welcomed.
     pub(super) fn send(&self, line: &Bytes) {
         self.listening()
-            .for_each(|client| client.send(line.clone()));
+            .for_each(|client| client.forward(line.clone()));
     }
 
     /// Sends a line to all that were welcomed and are not among these.
     pub(super) fn send_but(&self, line: &Bytes, but: &[ClientId]) {
         self.listening()
             .filter(|client| !but.contains(&client.id))
-            .for_each(|client| client.send(line.clone()));
+            .for_each(|client| client.forward(line.clone()));
     }
 
     /// Answers those that wait, each followed by the `sync`; from here on they hear events.

@@ -10,6 +10,7 @@ mod lines;
 mod questions;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use shard_protocol::{Aborted, Answered, AttachRole, ErrorBody, Terminated};
@@ -53,6 +54,8 @@ pub(super) async fn run(agent: Arc<Agent>, shared: Arc<Shared>, mut inbox: mpsc:
     };
     loop {
         broker.serve_grants().await;
+        let asks_open = broker.asks.count();
+        broker.agent.asks_open.store(asks_open, Ordering::Relaxed);
         let deadline = broker.deadline();
         tokio::select! {
             wish = inbox.recv() => match wish {
@@ -368,11 +371,17 @@ impl Broker {
 
     /// Notes how the agent stands, and tells everybody if that is new.
     pub(super) fn set_state(&self, status: AgentStatus, runtime_state: RuntimeState) {
-        let mut changed = false;
+        let (mut changed, mut entered) = (false, false);
         self.agent.update(|record| {
-            changed = (record.status, record.runtime_state) != (status, runtime_state);
+            entered = record.runtime_state != runtime_state;
+            changed = entered || record.status != status;
             (record.status, record.runtime_state) = (status, runtime_state);
         });
+        match runtime_state {
+            RuntimeState::Starting if entered => self.shared.metrics.runtimes_started.add(1),
+            RuntimeState::Failed if entered => self.shared.metrics.runtimes_failed.add(1),
+            _ => {}
+        }
         if changed {
             self.agent.tell_status();
         }

@@ -19,6 +19,7 @@ mod grants;
 mod hierarchy;
 mod process;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use shard_protocol::{AgentSpawned, AgentStatusChanged, AttachRole, ErrorBody};
@@ -27,6 +28,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::client::{ClientId, Clients, Reply, refuse};
 use crate::manifest::Manifest;
+use crate::metrics::Metrics;
 use crate::settings::Settings;
 
 pub(crate) use grants::GrantsWish;
@@ -45,6 +47,7 @@ pub(crate) struct Shared {
     /// Told whenever an agent gets its first responder, or loses its last one: it may be that of
     /// its descendants too.
     pub(crate) responders: watch::Sender<()>,
+    pub(crate) metrics: Arc<Metrics>,
 }
 
 /// What an agent is asked to do.
@@ -124,6 +127,8 @@ pub(crate) struct Agent {
     /// Who launched it, if that is still known.
     parent: OnceLock<Arc<Agent>>,
     audience: Mutex<Audience>,
+    /// Questions of its process that wait.
+    asks_open: AtomicUsize,
     /// One write of the manifest at a time, so that the latest is the last.
     on_disk: tokio::sync::Mutex<OnDisk>,
     /// The actor, started when it is first needed: most of many agents sleep.
@@ -163,6 +168,7 @@ impl Agent {
             }),
             parent: OnceLock::new(),
             audience: Mutex::default(),
+            asks_open: AtomicUsize::new(0),
             on_disk: tokio::sync::Mutex::new(OnDisk::Kept),
             inbox: OnceLock::new(),
         }
@@ -189,6 +195,11 @@ impl Agent {
 
     pub(crate) fn runtime_state(&self) -> RuntimeState {
         self.record().runtime_state
+    }
+
+    /// How many questions of its process wait.
+    pub(crate) fn asks_open(&self) -> usize {
+        self.asks_open.load(Ordering::Relaxed)
     }
 
     /// As it is listed.

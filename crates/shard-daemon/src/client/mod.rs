@@ -13,6 +13,8 @@ use shard_transports::Outbox;
 use shard_types::PrincipalId;
 use shard_types::event::Hello;
 
+use crate::metrics::Metrics;
+
 pub(crate) use connection::{Wire, not_attached, serve};
 pub(crate) use reply::{Outcome, Printed, Reply, data, refuse};
 
@@ -48,15 +50,24 @@ pub(crate) struct Client {
     pub(crate) id: ClientId,
     pub(crate) who: Who,
     pub(crate) outbox: Outbox,
+    metrics: Arc<Metrics>,
 }
 
 impl Client {
     /// Sends one message, with its line ending. A client that is too slow loses its connection,
     /// and nobody else notices.
     pub(crate) fn send(&self, line: Bytes) {
+        self.metrics.sent_bytes.add(line.len());
         if let Err(error) = self.outbox.push(line) {
+            self.metrics.slow_clients.add(1);
             tracing::info!(client = self.id.0, %error, "a connection is closed");
         }
+    }
+
+    /// Sends an event of an agent.
+    pub(crate) fn forward(&self, line: Bytes) {
+        self.metrics.events_forwarded.add(1);
+        self.send(line);
     }
 
     pub(crate) fn say(&self, message: &ServerMessage) {
@@ -89,9 +100,17 @@ fn hello() -> Hello {
 pub(crate) struct Clients {
     next: AtomicU64,
     connected: Mutex<HashMap<ClientId, Arc<Client>>>,
+    metrics: Arc<Metrics>,
 }
 
 impl Clients {
+    pub(crate) fn new(metrics: Arc<Metrics>) -> Self {
+        Self {
+            metrics,
+            ..Self::default()
+        }
+    }
+
     fn connected(&self) -> MutexGuard<'_, HashMap<ClientId, Arc<Client>>> {
         self.connected
             .lock()
@@ -105,6 +124,7 @@ impl Clients {
             id: ClientId(self.next.fetch_add(1, Ordering::Relaxed)),
             who,
             outbox: Outbox::new(limit),
+            metrics: Arc::clone(&self.metrics),
         });
         client.say(&ServerMessage::Agent(None, hello().into()));
         self.connected().insert(client.id, Arc::clone(&client));
@@ -115,8 +135,19 @@ impl Clients {
         self.connected().remove(&id);
     }
 
-    pub(crate) fn count(&self) -> usize {
-        self.connected().len()
+    /// How many are browsers', and how many come over the unix socket.
+    pub(crate) fn count(&self) -> (usize, usize) {
+        let connected = self.connected();
+        let browsers = connected.values();
+        let browsers = browsers.filter(|it| matches!(it.who, Who::Browser(_)));
+        let browsers = browsers.count();
+        (browsers, connected.len() - browsers)
+    }
+
+    /// How many connections one browser has.
+    pub(crate) fn count_of(&self, principal: &PrincipalId) -> usize {
+        let is_its = |it: &&Arc<Client>| matches!(&it.who, Who::Browser(id) if id == principal);
+        self.connected().values().filter(is_its).count()
     }
 
     /// Tells every connection of a person.

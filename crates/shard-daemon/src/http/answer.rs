@@ -21,6 +21,14 @@ pub(super) fn line(status: StatusCode, what_to_do: &str) -> Response {
     (status, format!("{what_to_do}\n")).into_response()
 }
 
+/// Answers a page that shows, in plaintext, the cookie that belongs to TLS.
+pub(super) fn stray_cookie() -> Response {
+    error(
+        StatusCode::UNAUTHORIZED,
+        "this cookie is for https alone, and the request came in plaintext: open the https address, or have the proxy say that it takes TLS off (X-Forwarded-Proto: https)",
+    )
+}
+
 /// Answers a known path that does not take this method.
 pub(super) async fn method_not_allowed() -> Response {
     line(

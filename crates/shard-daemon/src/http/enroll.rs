@@ -13,7 +13,7 @@ use serde_json::json;
 use super::headers::user_agent;
 use super::posted::{Nothing, Posted};
 use super::{App, answer};
-use crate::security::cookie::set_cookie;
+use crate::security::cookie::{Scheme, set_cookie};
 use crate::security::{Claimed, Enrolled};
 
 /// The body of `/enroll/token`. A token that is not there is as wrong as any other.
@@ -55,7 +55,7 @@ pub(super) async fn claim(State(app): State<Arc<App>>, request: Posted<Nonce>) -
         Ok(Claimed::Pending) => {
             (StatusCode::ACCEPTED, Json(json!({ "status": "pending" }))).into_response()
         }
-        Ok(Claimed::Enrolled(enrolled)) => welcome(&app, &enrolled),
+        Ok(Claimed::Enrolled(enrolled)) => welcome(&app, request.scheme, &enrolled),
         Ok(Claimed::Gone) => answer::error(
             StatusCode::GONE,
             "this enrollment has expired or was used: reload the page for another code",
@@ -73,7 +73,7 @@ pub(super) async fn token(State(app): State<Arc<App>>, request: Posted<Token>) -
         .redeem_token(&request.body.token, agent.as_deref())
         .await
     {
-        Ok(enrolled) => welcome(&app, &enrolled),
+        Ok(enrolled) => welcome(&app, request.scheme, &enrolled),
         Err(failure) => answer::security(
             &failure,
             "this setup token is wrong, used or expired: run `shard auth token` for another one",
@@ -81,12 +81,12 @@ pub(super) async fn token(State(app): State<Arc<App>>, request: Posted<Token>) -
     }
 }
 
-fn welcome(app: &App, enrolled: &Enrolled) -> Response {
+fn welcome(app: &App, scheme: Scheme, enrolled: &Enrolled) -> Response {
     for principal in &enrolled.put_out {
         app.http.sockets.close(principal);
     }
-    let policy = app.http.security.policy();
-    let cookie = set_cookie(policy.scheme(), policy.port(), &enrolled.cookie);
+    let port = app.http.security.policy().port();
+    let cookie = set_cookie(scheme, port, &enrolled.cookie);
     let secret = json!({ "client_secret": enrolled.client_secret.expose() });
     ([(SET_COOKIE, cookie)], Json(secret)).into_response()
 }

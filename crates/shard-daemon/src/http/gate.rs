@@ -1,30 +1,43 @@
 //! What every request passes and every answer gets.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::{Request, State};
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
-    ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_SECURITY_POLICY, HOST, REFERRER_POLICY,
-    VARY, X_CONTENT_TYPE_OPTIONS,
+    ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, VARY,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
-use super::headers::{accepted_origin, single};
+use super::headers::{accepted_origin, has_stray_cookie};
+use super::serve::Peer;
 use super::{App, answer};
-use crate::security::Policy;
+use crate::security::cookie::Scheme;
+use crate::security::{Effective, Policy, Refusal};
 
-/// Refuses what is not addressed to this daemon, answers preflights, and puts the headers on that
-/// every answer has, whoever gave it.
-pub(super) async fn gate(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+/// Refuses what is not for this daemon, answers preflights, and puts the headers on that every
+/// answer has, whoever gave it.
+pub(super) async fn gate(
+    State(app): State<Arc<App>>,
+    Extension(Peer(peer)): Extension<Peer>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let policy = app.http.security.policy();
-    if !is_addressed_to_us(policy, &request) {
-        let mut response = misdirected(policy);
-        protect(&app, response.headers_mut());
-        return response;
-    }
+    let effective = match judge(policy, peer, &request) {
+        Ok(effective) => effective,
+        Err(refusal) => {
+            let mut response = refuse(policy, refusal);
+            protect(&app, response.headers_mut());
+            return response;
+        }
+    };
+    request.extensions_mut().insert(effective);
     let origin = accepted_origin(policy, request.headers()).map(HeaderValue::from_str);
     let origin = origin.and_then(Result::ok);
     let mut response = match *request.method() {
@@ -45,17 +58,57 @@ pub(super) async fn gate(State(app): State<Arc<App>>, request: Request, next: Ne
 
 /// A page at a name that was made to point here must get nothing, so the one `Host` has to be the
 /// right one, byte for byte. A target with a host of its own would be a second opinion on it.
-fn is_addressed_to_us(policy: &Policy, request: &Request) -> bool {
-    let own_host = |host: &HeaderValue| policy.accepts_host(host.as_bytes());
-    request.uri().authority().is_none() && single(request.headers(), HOST).is_some_and(own_host)
+fn judge(policy: &Policy, peer: IpAddr, request: &Request) -> Result<Effective, Refused> {
+    if request.uri().authority().is_some() {
+        return Err(Refused::Rule(Refusal::Misdirected));
+    }
+    let headers = request.headers();
+    let values = |name: &str| headers.get_all(name).into_iter().map(HeaderValue::as_bytes);
+    match policy.judge(peer, values) {
+        // Whoever watches the daemon may be told that it lives; nobody's secret is in that.
+        Err(Refusal::Plaintext) if request.uri().path() == "/healthz" => Ok(Effective {
+            scheme: Scheme::Http,
+        }),
+        // The cookie is wrong whatever else is.
+        Err(Refusal::Plaintext)
+            if request.uri().path() == "/bootstrap" && has_stray_cookie(Scheme::Http, headers) =>
+        {
+            Err(Refused::StrayCookie)
+        }
+        judged => judged.map_err(Refused::Rule),
+    }
 }
 
-fn misdirected(policy: &Policy) -> Response {
-    let text = format!(
-        "this daemon answers only at {}/ : open that address",
-        policy.own_origin()
-    );
-    answer::line(StatusCode::MISDIRECTED_REQUEST, &text)
+/// Why a request goes no further than this.
+enum Refused {
+    Rule(Refusal),
+    StrayCookie,
+}
+
+fn refuse(policy: &Policy, refused: Refused) -> Response {
+    let own_origin = policy.own_origin();
+    let (status, text) = match refused {
+        Refused::StrayCookie => return answer::stray_cookie(),
+        Refused::Rule(Refusal::Misdirected) => (
+            StatusCode::MISDIRECTED_REQUEST,
+            format!("this daemon answers only at {own_origin}/ : open that address"),
+        ),
+        Refused::Rule(Refusal::ForwardedTwice) => (
+            StatusCode::BAD_REQUEST,
+            "a forwarded header came twice: have the proxy set it, not add to it".to_owned(),
+        ),
+        Refused::Rule(Refusal::ForwardedHost) => (
+            StatusCode::BAD_REQUEST,
+            format!("the proxy was asked for another host than {own_origin}/ : open that address"),
+        ),
+        Refused::Rule(Refusal::Plaintext) => (
+            StatusCode::FORBIDDEN,
+            format!(
+                "this came in plaintext: open {own_origin}/ ; if that is where this came from, have the proxy set the header with the scheme, such as X-Forwarded-Proto: https"
+            ),
+        ),
+    };
+    answer::line(status, &text)
 }
 
 /// Answers `OPTIONS` for any path: what is allowed is the same everywhere.

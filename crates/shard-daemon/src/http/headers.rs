@@ -1,9 +1,11 @@
 //! Reading request headers strictly.
 
+use std::borrow::Cow;
+
 use axum::http::header::{COOKIE, ORIGIN, USER_AGENT};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::security::cookie::find_cookie;
+use crate::security::cookie::{Scheme, find_cookie, has_secure_cookie};
 use crate::security::{Policy, Secret};
 
 /// The value of a header that has to be there once. Two of it are as good as none: programs on
@@ -19,16 +21,28 @@ pub(super) fn accepted_origin<'p>(policy: &'p Policy, headers: &HeaderMap) -> Op
     policy.accepted_origin(single(headers, ORIGIN)?.as_bytes())
 }
 
-/// The session cookie, if there is exactly one.
-pub(super) fn session_cookie(policy: &Policy, headers: &HeaderMap) -> Option<Secret> {
+/// The session cookie for this scheme, if there is exactly one.
+pub(super) fn session_cookie(
+    policy: &Policy,
+    scheme: Scheme,
+    headers: &HeaderMap,
+) -> Option<Secret> {
+    let texts = cookies(headers);
+    let value = find_cookie(texts.iter().map(AsRef::as_ref), scheme, policy.port())?;
+    Some(Secret::presented(value))
+}
+
+/// Whether a cookie came in plaintext that browsers send over TLS alone.
+pub(super) fn has_stray_cookie(scheme: Scheme, headers: &HeaderMap) -> bool {
+    scheme == Scheme::Http && has_secure_cookie(cookies(headers).iter().map(AsRef::as_ref))
+}
+
+fn cookies(headers: &HeaderMap) -> Vec<Cow<'_, str>> {
     // Other servers on this host share the header, and may put anything at all into it.
     let cookies = headers.get_all(COOKIE).iter();
-    let texts: Vec<_> = cookies
+    cookies
         .map(|value| String::from_utf8_lossy(value.as_bytes()))
-        .collect();
-    let texts = texts.iter().map(AsRef::as_ref);
-    let value = find_cookie(texts, policy.scheme(), policy.port())?;
-    Some(Secret::presented(value))
+        .collect()
 }
 
 /// What the browser calls itself.

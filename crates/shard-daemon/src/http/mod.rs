@@ -1,11 +1,12 @@
 //! The daemon's listener: a thin layer over [`crate::security`] that serves the web client, lets
 //! browsers in and hands their WebSockets over.
 //!
-//! Order of every request: the exact `Host` (`gate`), the route, and for requests that change
+//! Order of every request: the exact `Host`, then what a proxy says about it (`gate`), the route, and for requests that change
 //! something the `Origin`, then the content type (`posted`), then what is asked for. No request
 //! gets past the gate without the security headers on its answer.
 
 mod answer;
+mod connections;
 mod encoding;
 mod enroll;
 mod gate;
@@ -44,6 +45,9 @@ pub(crate) trait Sockets: Send + Sync {
     /// future is polled: the listener then asks whether the browser is still in, and closes it if
     /// it was put out meanwhile.
     fn connected(&self, socket: WebSocket, principal: PrincipalId) -> BoxFuture<'static, ()>;
+
+    /// Whether that browser may have one socket more.
+    fn has_room(&self, principal: &PrincipalId) -> bool;
 
     /// Closes all sockets of a browser that is out.
     fn close(&self, principal: &PrincipalId);

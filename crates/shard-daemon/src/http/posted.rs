@@ -14,6 +14,8 @@ use serde_json::{Map, Value};
 
 use super::headers::{accepted_origin, single};
 use super::{App, answer};
+use crate::security::Effective;
+use crate::security::cookie::Scheme;
 
 /// How long a body may take to arrive: it is a few hundred bytes from the same machine or, by a
 /// proxy, from a browser far away.
@@ -24,6 +26,8 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// The origin comes first: a page elsewhere must not learn more than that it is not allowed. The
 /// content type is the second wall: without a preflight no foreign page can send this one.
 pub(super) struct Posted<T> {
+    /// How the browser sent it.
+    pub(super) scheme: Scheme,
     /// The allowed origin that it came from.
     pub(super) origin: String,
     /// Its headers.
@@ -53,6 +57,9 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Posted<T> {
                 "send the body as Content-Type: application/json",
             ));
         }
+        // The gate lets nothing past without it.
+        let effective = request.extensions().get::<Effective>().copied();
+        let scheme = effective.map_or(Scheme::Http, |effective| effective.scheme);
         let body = parse(&read(request, app).await?).ok_or_else(|| {
             answer::error(
                 StatusCode::BAD_REQUEST,
@@ -60,6 +67,7 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Posted<T> {
             )
         })?;
         Ok(Self {
+            scheme,
             origin: origin.to_owned(),
             headers,
             body,

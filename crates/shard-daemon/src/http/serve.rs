@@ -4,23 +4,29 @@
 //! that one program that opens sockets and says nothing would hold them for ever; hyper has both.
 
 use std::io;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::connections::{Bounds, Connections, Open};
 use super::{Http, router};
+use crate::security::Policy;
 
-/// Connections that are served at once; more wait in the system's queue. A browser opens six for
-/// one address. Sockets that were handed over are not counted: their owners are enrolled.
-const MAX_CONNECTIONS: usize = 512;
+/// Connections that are open at once; more wait in the system's queue.
+const BOUNDS: Bounds = Bounds {
+    all: 512,
+    of_one_address: 64,
+};
 
 /// How long a request's head may take to arrive, and how long an idle connection is kept.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
@@ -45,26 +51,36 @@ const MAX_HEAD: usize = 32 * 1024;
 /// Headers of a request.
 const MAX_HEADERS: usize = 100;
 
+/// Where a request comes from: the other end of its connection, a proxy's included.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Peer(pub(super) IpAddr);
+
 /// Serves until `shutdown`; then answers what is under way and ends. Sockets that were handed over
 /// are their owner's to close.
 pub(crate) async fn serve(listener: TcpListener, http: Http, shutdown: CancellationToken) {
-    serve_router(listener, router(http), shutdown, MAX_CONNECTIONS).await;
+    let policy = http.security.policy().clone();
+    serve_router(listener, router(http), &policy, shutdown, BOUNDS).await;
 }
 
 pub(super) async fn serve_router(
     listener: TcpListener,
     router: Router,
+    policy: &Policy,
     shutdown: CancellationToken,
-    max_connections: usize,
+    bounds: Bounds,
 ) {
-    let permits = Arc::new(Semaphore::new(max_connections));
+    let open = Connections::new(bounds);
     let connections = TaskTracker::new();
     let accept_all = async {
-        // The permit comes first: what there is no room for is not accepted.
-        while let Ok(permit) = Arc::clone(&permits).acquire_owned().await {
+        loop {
             match listener.accept().await {
-                Ok((stream, _)) => {
-                    let serve = connection(stream, router.clone(), shutdown.clone(), permit);
+                Ok((stream, peer)) => {
+                    let address = Some(peer.ip()).filter(|ip| !policy.speaks_for_many(*ip));
+                    let Some(open) = open.admit(address).await else {
+                        tracing::debug!(%peer, "an address has too many connections");
+                        continue;
+                    };
+                    let serve = connection(stream, peer, router.clone(), shutdown.clone(), open);
                     connections.spawn(serve);
                 }
                 Err(error) if is_about_one_connection(&error) => {}
@@ -85,18 +101,31 @@ pub(super) async fn serve_router(
 
 async fn connection(
     stream: TcpStream,
+    peer: SocketAddr,
     router: Router,
     shutdown: CancellationToken,
-    _permit: OwnedSemaphorePermit,
+    open: Open,
 ) {
     // Small messages of a WebSocket must not wait for the answer to the one before.
     _ = stream.set_nodelay(true);
+    let open = Arc::new(open);
+    let router = TowerToHyperService::new(router);
+    let service = service_fn(|mut request: hyper::Request<Incoming>| {
+        let busy = open.busy();
+        request.extensions_mut().insert(Peer(peer.ip()));
+        let answer = router.call(request);
+        async move {
+            let answer = answer.await;
+            drop(busy);
+            answer
+        }
+    });
     let serve = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)
         .max_headers(MAX_HEADERS)
         .max_header_size(MAX_HEAD)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router))
+        .serve_connection(TokioIo::new(stream), service)
         .with_upgrades();
     tokio::pin!(serve);
     // How a connection ends is the client's business: nothing is lost that somebody waits for. A
@@ -104,6 +133,7 @@ async fn connection(
     let grace = tokio::select! {
         _ = serve.as_mut() => return,
         () = shutdown.cancelled() => GRACE,
+        grace = open.gives_way() => grace,
         () = tokio::time::sleep(MAX_AGE) => LAST_ANSWER,
     };
     serve.as_mut().graceful_shutdown();

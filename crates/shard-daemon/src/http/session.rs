@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::json;
 use shard_protocol::PROTOCOL_VERSION;
 
-use super::headers::session_cookie;
+use super::headers::{has_stray_cookie, session_cookie};
 use super::posted::{Nothing, Posted};
 use super::{App, answer};
 use crate::security::cookie::{clear_cookie, set_cookie};
@@ -30,7 +30,10 @@ pub(super) async fn bootstrap(
 ) -> Response {
     let security = &app.http.security;
     let policy = security.policy();
-    let Some(cookie) = session_cookie(policy, &request.headers) else {
+    if has_stray_cookie(request.scheme, &request.headers) {
+        return answer::stray_cookie();
+    }
+    let Some(cookie) = session_cookie(policy, request.scheme, &request.headers) else {
         return answer::error(StatusCode::UNAUTHORIZED, answer::ENROLL);
     };
     let secret = &request.body.client_secret;
@@ -40,7 +43,7 @@ pub(super) async fn bootstrap(
     {
         Ok(issued) => {
             // Set again at each visit, so that its 90 days start anew.
-            let cookie = set_cookie(policy.scheme(), policy.port(), &cookie);
+            let cookie = set_cookie(request.scheme, policy.port(), &cookie);
             let body = json!({
                 "ticket": issued.ticket.expose(),
                 "expires_at": issued.expires_at,
@@ -57,7 +60,7 @@ pub(super) async fn bootstrap(
 pub(super) async fn logout(State(app): State<Arc<App>>, request: Posted<Nothing>) -> Response {
     let security = &app.http.security;
     let policy = security.policy();
-    let removed = match session_cookie(policy, &request.headers) {
+    let removed = match session_cookie(policy, request.scheme, &request.headers) {
         Some(cookie) => security.logout(cookie.expose()).await,
         None => Ok(None),
     };
@@ -73,6 +76,6 @@ pub(super) async fn logout(State(app): State<Arc<App>>, request: Posted<Nothing>
         // Nothing has been ended, so the browser keeps its cookie and can try again.
         Err(failure) => return answer::security(&failure, answer::ENROLL),
     }
-    let cookie = clear_cookie(policy.scheme(), policy.port());
+    let cookie = clear_cookie(request.scheme, policy.port());
     ([(SET_COOKIE, cookie)], response).into_response()
 }

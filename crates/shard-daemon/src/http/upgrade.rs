@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
@@ -11,6 +12,7 @@ use axum::response::Response;
 
 use super::headers::{accepted_origin, session_cookie};
 use super::{App, answer};
+use crate::security::Effective;
 
 /// The subprotocol that is spoken.
 const SUBPROTOCOL: &str = "shard.v0";
@@ -32,6 +34,7 @@ const READ_BUFFER: usize = 16 * 1024;
 /// a socket anyway leaves it alone.
 pub(super) async fn upgrade(
     State(app): State<Arc<App>>,
+    Extension(effective): Extension<Effective>,
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
@@ -49,7 +52,8 @@ pub(super) async fn upgrade(
             "a WebSocket needs a fresh ticket of POST /bootstrap and the cookie that it was made for",
         )
     };
-    let (Some(ticket), Some(cookie)) = (ticket(&headers), session_cookie(policy, &headers)) else {
+    let cookie = session_cookie(policy, effective.scheme, &headers);
+    let (Some(ticket), Some(cookie)) = (ticket(&headers), cookie) else {
         return refused();
     };
     let upgrade = match upgrade {
@@ -63,6 +67,10 @@ pub(super) async fn upgrade(
     let Some(principal) = security.redeem_ticket(ticket, cookie.expose(), origin) else {
         return refused();
     };
+    if !app.http.sockets.has_room(&principal) {
+        let text = "this browser has too many sockets open: close some of its tabs";
+        return answer::line(StatusCode::TOO_MANY_REQUESTS, text);
+    }
     upgrade
         .read_buffer_size(READ_BUFFER)
         .max_message_size(MAX_MESSAGE)

@@ -14,11 +14,27 @@ pub(crate) enum Scheme {
     /// In plaintext.
     Http,
     /// Over TLS, which then ends at a proxy before the daemon.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "no listener stands behind such a proxy so far")
-    )]
     Https,
+}
+
+impl Scheme {
+    /// As addresses begin.
+    #[must_use]
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Https => "https",
+        }
+    }
+
+    /// The port that addresses leave out.
+    #[must_use]
+    pub(crate) fn default_port(self) -> u16 {
+        match self {
+            Self::Http => 80,
+            Self::Https => 443,
+        }
+    }
 }
 
 /// What the cookie is called. Cookies ignore ports, so the plaintext name has the port in it: two
@@ -68,6 +84,14 @@ pub(crate) fn find_cookie<'a>(
         .map(|(_, value)| value);
     let first = found.next()?;
     found.next().is_none().then_some(first)
+}
+
+/// Whether a request has a session cookie that a browser sends over TLS alone. In plaintext it was
+/// put there by somebody else, or by a proxy that takes TLS off and does not say so.
+pub(crate) fn has_secure_cookie<'a>(headers: impl IntoIterator<Item = &'a str>) -> bool {
+    let mut pairs = headers.into_iter().flat_map(|header| header.split(';'));
+    let name = cookie_name(Scheme::Https, 0);
+    pairs.any(|pair| pair.split('=').next().is_some_and(|key| key.trim() == name))
 }
 
 /// The cookie's value: the principal's id, by which it is looked up before anything costly, and a

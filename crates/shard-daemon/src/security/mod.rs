@@ -8,12 +8,14 @@
 //! `Debug`; secrets are compared in constant time; nothing costly is done for somebody whose
 //! principal is unknown.
 
+pub(crate) mod access;
 mod clock;
 pub(crate) mod cookie;
 mod credential;
 mod enrollment;
 mod policy;
 mod principals;
+pub(crate) mod public_host;
 mod secret;
 mod sessions;
 mod store;
@@ -30,7 +32,7 @@ use thiserror::Error;
 use tokio::sync::Semaphore;
 
 pub(crate) use clock::Clock;
-pub(crate) use policy::Policy;
+pub(crate) use policy::{Effective, Policy, Refusal};
 pub(crate) use secret::{Secret, SecretDigest};
 pub(crate) use store::StoreError;
 pub(crate) use throttle::RetryAfter;

@@ -1,51 +1,140 @@
-//! Which `Host` and which `Origin` the daemon listens to.
+//! Which requests the daemon listens to: what they call it, which page they come from, and whether
+//! a proxy's word about them counts.
 //!
-//! Both are compared as they stand, byte for byte. Nothing is normalized: no alternate spelling of
-//! loopback, no suffix, no forwarded value ever becomes a match.
+//! Hosts and origins are compared as they stand, byte for byte. Nothing is normalized: no alternate
+//! spelling of loopback, no suffix, no forwarded value ever becomes a match.
 
+use std::net::{IpAddr, SocketAddr};
+
+use super::access::{Proxy, WebAccess};
 use super::cookie::Scheme;
+use super::public_host::PublicHost;
 
-/// What the daemon is called from outside, and which pages may speak to it.
+/// What the daemon is called from outside, and who may speak to it.
 #[derive(Debug, Clone)]
 pub(crate) struct Policy {
     port: u16,
-    host: String,
+    host: Host,
     own_origin: String,
-    scheme: Scheme,
     allowed_origins: Vec<String>,
+    proxy: Option<Proxy>,
+    /// Requests in plaintext are served.
+    allows_plaintext: bool,
+}
+
+/// What requests have to call the daemon.
+#[derive(Debug, Clone)]
+enum Host {
+    /// The address that it listens on.
+    Listener(String),
+    /// What it is called elsewhere.
+    Public(PublicHost),
+}
+
+/// A request that is for this daemon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Effective {
+    /// How the browser sent it.
+    pub(crate) scheme: Scheme,
+}
+
+/// Why a request is not listened to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// It is for another host.
+    Misdirected,
+    /// The proxy sent one of its headers twice: programs disagree on which of them counts.
+    ForwardedTwice,
+    /// The browser asked the proxy for another host.
+    ForwardedHost,
+    /// It crossed a network in plaintext, which was not agreed to.
+    Plaintext,
 }
 
 impl Policy {
-    /// The policy of a listener on `127.0.0.1:port`: that host alone, its own origin, and those
-    /// that the configuration names.
+    /// The policy of a listener that was opened at `listener` for this access.
     #[must_use]
-    pub(crate) fn loopback(port: u16, allowed_origins: impl IntoIterator<Item = String>) -> Self {
-        // A browser leaves the default port of http out of both headers.
-        let host = match port {
-            80 => "127.0.0.1".to_owned(),
-            port => format!("127.0.0.1:{port}"),
+    pub(crate) fn new(access: &WebAccess, listener: SocketAddr) -> Self {
+        let (host, own_origin) = match access.public() {
+            Some(public) => {
+                let own_origin = public.origin(access.public_scheme());
+                (Host::Public(public.clone()), own_origin)
+            }
+            None => {
+                // A browser leaves the default port of http out.
+                let host = match (listener.port(), listener.ip()) {
+                    (80, IpAddr::V4(address)) => address.to_string(),
+                    (80, IpAddr::V6(address)) => format!("[{address}]"),
+                    _ => listener.to_string(),
+                };
+                let own_origin = format!("http://{host}");
+                (Host::Listener(host), own_origin)
+            }
         };
-        let own_origin = format!("http://{host}");
-        let mut allowed: Vec<String> = vec![own_origin.clone()];
-        // `null` is what every sandboxed frame and local file calls itself: it names nobody.
-        allowed.extend(
-            allowed_origins
-                .into_iter()
-                .filter(|o| o != "null" && o != "*"),
-        );
+        let mut allowed_origins = access.allowed_origins().to_vec();
+        let (proxy, allows_plaintext) = match access {
+            WebAccess::Loopback { .. } => {
+                allowed_origins.push(own_origin.clone());
+                (None, true)
+            }
+            WebAccess::Direct { .. } => (None, true),
+            WebAccess::Proxied {
+                proxy,
+                allows_plaintext,
+                ..
+            } => (Some(proxy.clone()), *allows_plaintext),
+        };
         Self {
-            port,
+            port: listener.port(),
             host,
             own_origin,
-            scheme: Scheme::Http,
-            allowed_origins: allowed,
+            allowed_origins,
+            proxy,
+            allows_plaintext,
         }
     }
 
-    /// Whether this is the one `Host` that is served.
-    #[must_use]
-    pub(crate) fn accepts_host(&self, host: &[u8]) -> bool {
-        host == self.host.as_bytes()
+    /// Looks at a request from `peer`; `values` gives all values of a header, named in lower case.
+    ///
+    /// # Errors
+    /// Why it is not listened to: first of all that it is for another host.
+    pub(crate) fn judge<'h, V: Iterator<Item = &'h [u8]>>(
+        &self,
+        peer: IpAddr,
+        values: impl Fn(&str) -> V,
+    ) -> Result<Effective, Refusal> {
+        let trusted = self.proxy.as_ref().filter(|proxy| proxy.upstream.is(peer));
+        let is_https = |value: &[u8]| value.eq_ignore_ascii_case(b"https");
+        let scheme = match trusted.is_some_and(|it| values(&it.scheme_header).any(is_https)) {
+            true => Scheme::Https,
+            false => Scheme::Http,
+        };
+        let mut hosts = values("host");
+        match (hosts.next(), hosts.next()) {
+            (Some(host), None) if self.accepts_host(host, scheme) => {}
+            _ => return Err(Refusal::Misdirected),
+        }
+        if let Some(proxy) = trusted {
+            let forwarded = [&proxy.scheme_header, &proxy.host_header];
+            if forwarded.iter().any(|name| values(name).nth(1).is_some()) {
+                return Err(Refusal::ForwardedTwice);
+            }
+            let host = values(&proxy.host_header).next();
+            if host.is_some_and(|host| !self.accepts_host(host, scheme)) {
+                return Err(Refusal::ForwardedHost);
+            }
+        }
+        if scheme == Scheme::Http && !self.allows_plaintext {
+            return Err(Refusal::Plaintext);
+        }
+        Ok(Effective { scheme })
+    }
+
+    fn accepts_host(&self, presented: &[u8], scheme: Scheme) -> bool {
+        match &self.host {
+            Host::Listener(host) => presented == host.as_bytes(),
+            Host::Public(public) => public.is(presented, scheme),
+        }
     }
 
     /// The allowed origin that equals this header value.
@@ -61,66 +150,19 @@ impl Policy {
         &self.own_origin
     }
 
-    /// How requests arrive, as far as the browser is concerned.
-    #[must_use]
-    pub(crate) fn scheme(&self) -> Scheme {
-        self.scheme
-    }
-
     /// The port of the listener.
     #[must_use]
     pub(crate) fn port(&self) -> u16 {
         self.port
     }
+
+    /// Whether connections from there may be of many people: a proxy's, or this machine's.
+    #[must_use]
+    pub(crate) fn speaks_for_many(&self, peer: IpAddr) -> bool {
+        let is_proxy = |proxy: &Proxy| proxy.upstream.is(peer);
+        peer.to_canonical().is_loopback() || self.proxy.as_ref().is_some_and(is_proxy)
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_exact_host_and_origins_are_accepted() {
-        let dev = "http://localhost:5173".to_owned();
-        let policy = Policy::loopback(7411, [dev.clone(), "null".into(), "*".into()]);
-        assert!(policy.accepts_host(b"127.0.0.1:7411"));
-        for host in [
-            "localhost:7411",
-            "127.0.0.1",
-            "127.0.0.1:7411.evil.example",
-            "127.0.0.2:7411",
-            "[::1]:7411",
-            "127.1:7411",
-            "0.0.0.0:7411",
-            "127.0.0.1:07411",
-            "127.0.0.1:7411.",
-            "",
-        ] {
-            assert!(!policy.accepts_host(host.as_bytes()), "{host}");
-        }
-        for origin in ["http://127.0.0.1:7411", dev.as_str()] {
-            assert_eq!(policy.accepted_origin(origin.as_bytes()), Some(origin));
-        }
-        for origin in [
-            "http://evil.example",
-            "https://127.0.0.1:7411",
-            "http://localhost:7411",
-            "http://127.0.0.1:7411/",
-            "http://127.0.0.1:7411.evil.example",
-            "http://localhost:51730",
-            "HTTP://LOCALHOST:5173",
-            "null",
-            "*",
-            "",
-        ] {
-            assert_eq!(policy.accepted_origin(origin.as_bytes()), None, "{origin}");
-        }
-    }
-
-    #[test]
-    fn the_default_port_is_left_out_as_browsers_do() {
-        let policy = Policy::loopback(80, []);
-        assert!(policy.accepts_host(b"127.0.0.1"));
-        assert!(!policy.accepts_host(b"127.0.0.1:80"));
-        assert_eq!(policy.own_origin(), "http://127.0.0.1");
-    }
-}
+mod tests;

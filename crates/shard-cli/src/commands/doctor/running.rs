@@ -15,7 +15,7 @@ pub(super) fn look(places: &Places, findings: &mut Findings) {
     let (state, message) = match (file, talked) {
         (Ok(file), Ok(version)) => {
             let message = format!(
-                "shard {version} runs (pid {}) on http://127.0.0.1:{}",
+                "shard {version} runs (pid {}) and serves browsers on port {}",
                 file.pid, file.http_port
             );
             (State::Good, message)

@@ -24,13 +24,13 @@ const TRY: Duration = Duration::from_millis(50);
 /// How much is read of what a daemon said before it gave up, in bytes.
 const LAST_WORDS: u64 = 64 * 1024;
 
-/// Starts one, and connects to it.
-pub(super) async fn start(places: &Places, port: Option<u16>) -> Result<Client, Failure> {
+/// Starts one with these flags, and connects to it.
+pub(super) async fn start(places: &Places, flags: &[String]) -> Result<Client, Failure> {
     let folder = log::folder(&places.state_home);
     let path = folder.join("daemon.out");
     let output = output(&folder, &path)
         .with_context(|| format!("cannot write what the daemon says to {}", path.display()))?;
-    let mut child = spawn(places, port, &output).context("cannot start the daemon")?;
+    let mut child = spawn(places, flags, &output).context("cannot start the daemon")?;
     let deadline = Instant::now() + START;
     loop {
         sleep(TRY).await;
@@ -70,12 +70,9 @@ fn output(folder: &Path, path: &Path) -> std::io::Result<File> {
     options.open(path)
 }
 
-fn spawn(places: &Places, port: Option<u16>, output: &File) -> std::io::Result<Child> {
+fn spawn(places: &Places, flags: &[String], output: &File) -> std::io::Result<Child> {
     let mut command = Command::new(std::env::current_exe()?);
-    command.args(["daemon", "--background"]);
-    if let Some(port) = port {
-        command.args(["--port", &port.to_string()]);
-    }
+    command.args(["daemon", "--background"]).args(flags);
     command
         .env("SHARD_HOME", &places.state_home) // it may have been relative to this folder
         .current_dir("/")

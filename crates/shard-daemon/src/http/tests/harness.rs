@@ -1,6 +1,7 @@
 //! A server on a free port, and a client that sends exactly what a test says.
 
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -14,9 +15,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
 use super::wire::{Answer, Ask, read_answer};
+use crate::http::connections::Bounds;
 use crate::http::serve::serve_router;
 use crate::http::site::Site;
 use crate::http::{Http, Sockets, router_with};
+use crate::security::access::{WebAccess, WebOptions};
 use crate::security::{Clock, Policy, SecretDigest, Security};
 
 pub(super) const DEV_ORIGIN: &str = "http://localhost:5173";
@@ -25,7 +28,18 @@ pub(super) const METRICS_TOKEN: &str = "metrics-token";
 /// Echoes until it is told to close.
 #[derive(Default)]
 pub(super) struct Echo {
+    /// One socket for each browser.
+    one_each: bool,
     open: Arc<Mutex<HashMap<PrincipalId, CancellationToken>>>,
+}
+
+impl Echo {
+    pub(super) fn one_each() -> Self {
+        Self {
+            one_each: true,
+            ..Self::default()
+        }
+    }
 }
 
 impl Sockets for Echo {
@@ -45,6 +59,10 @@ impl Sockets for Echo {
         })
     }
 
+    fn has_room(&self, principal: &PrincipalId) -> bool {
+        !self.open.lock().unwrap().contains_key(principal) || !self.one_each
+    }
+
     fn close(&self, principal: &PrincipalId) {
         if let Some(closed) = self.open.lock().unwrap().remove(principal) {
             closed.cancel();
@@ -53,6 +71,7 @@ impl Sockets for Echo {
 }
 
 pub(super) struct Server {
+    address: SocketAddr,
     pub(super) port: u16,
     pub(super) origin: String,
     pub(super) security: Security,
@@ -74,20 +93,41 @@ impl Server {
     }
 
     pub(super) async fn with(max_connections: usize) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let port = listener.local_addr().unwrap().port();
+        let options = WebOptions {
+            allowed_origins: vec![DEV_ORIGIN.to_owned()],
+            ..WebOptions::default()
+        };
+        Self::reached(options, max_connections).await
+    }
+
+    /// A server that is reached as these options say.
+    pub(super) async fn reached(options: WebOptions, max_connections: usize) -> Self {
+        Self::serving(Arc::new(Echo::default()), options, max_connections).await
+    }
+
+    /// A server whose sockets go there.
+    pub(super) async fn serving(
+        sockets: Arc<dyn Sockets>,
+        options: WebOptions,
+        max_connections: usize,
+    ) -> Self {
+        let access = WebAccess::new(options).unwrap();
+        let listener = TcpListener::bind((access.address(), 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let port = address.port();
+        let policy = Policy::new(&access, address);
         let home = tempfile::tempdir().unwrap();
         let now = Arc::new(AtomicU64::new(1_700_000_000_000));
         let clock = Arc::clone(&now);
         let security = Security::open(
             &home.path().join("security-v1.json"),
-            Policy::loopback(port, [DEV_ORIGIN.to_owned()]),
+            policy.clone(),
             Clock::from_fn(move || clock.load(Ordering::Relaxed)),
         )
         .unwrap();
         let http = Http {
             security: security.clone(),
-            sockets: Arc::new(Echo::default()),
+            sockets,
             version: "1.2.3".to_owned(),
             metrics: Arc::new(|| "shard_up 1\n".to_owned()),
             metrics_token: SecretDigest::of(METRICS_TOKEN),
@@ -106,15 +146,18 @@ impl Server {
         ]);
         let shutdown = CancellationToken::new();
         let router = router_with(http, site);
-        let ended = tokio::spawn(serve_router(
-            listener,
-            router,
-            shutdown.clone(),
-            max_connections,
-        ));
+        let bounds = Bounds {
+            all: max_connections,
+            of_one_address: max_connections,
+        };
+        let stop = shutdown.clone();
+        let ended = tokio::spawn(async move {
+            serve_router(listener, router, &policy, stop, bounds).await;
+        });
         Self {
+            address,
             port,
-            origin: format!("http://127.0.0.1:{port}"),
+            origin: security.policy().own_origin().to_owned(),
             security,
             shutdown,
             ended,
@@ -132,7 +175,7 @@ impl Server {
     }
 
     pub(super) async fn connect(&self) -> TcpStream {
-        TcpStream::connect(("127.0.0.1", self.port)).await.unwrap()
+        TcpStream::connect(self.address).await.unwrap()
     }
 
     pub(super) fn get(&self, path: &str) -> Ask {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tokio::io::AsyncWriteExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::Instant;
 
 use super::Server;
@@ -68,17 +68,65 @@ async fn a_head_without_end_is_refused() {
 }
 
 #[tokio::test]
-async fn one_connection_too_many_waits_for_another_to_end() {
-    let server = Server::with(1).await;
-    let mut first = server.connect().await;
+async fn one_connection_too_many_makes_the_one_give_way_that_was_idle_for_longest() {
+    let server = Server::with(2).await;
     let ask = server.get("/healthz");
     let keep = ask.clone().without("Connection").bytes();
-    first.write_all(&keep).await.unwrap();
-    assert_eq!(read_answer(&mut first).await.status, 200);
+    let (mut oldest, mut used) = (server.connect().await, server.connect().await);
+    for stream in [&mut oldest, &mut used] {
+        stream.write_all(&keep).await.unwrap();
+        assert_eq!(read_answer(stream).await.status, 200);
+    }
+    let mut third = server.connect().await;
+    third.write_all(&keep).await.unwrap();
+    assert_eq!(read_answer(&mut third).await.status, 200);
+    assert_eq!(read_to_end(&mut oldest).await, b"");
+    used.write_all(&keep).await.unwrap();
+    assert_eq!(read_answer(&mut used).await.status, 200, "this one was not");
+}
+
+#[tokio::test]
+async fn many_that_say_nothing_keep_nobody_waiting() {
+    let server = Server::with(8).await;
+    let mut silent = Vec::new();
+    for beginning in ["", "GET / HTTP/1.1\r\nHost: 127"]
+        .into_iter()
+        .cycle()
+        .take(40)
+    {
+        let mut stream = server.connect().await;
+        stream.write_all(beginning.as_bytes()).await.unwrap();
+        silent.push(stream);
+    }
+    let began = Instant::now();
+    assert_eq!(server.send(server.get("/healthz")).await.status, 200);
+    assert!(
+        began.elapsed() < Duration::from_secs(14),
+        "no timeout passed"
+    );
+}
+
+#[tokio::test]
+async fn one_connection_too_many_waits_for_requests_that_are_under_way() {
+    let server = Server::with(1).await;
+    let mut ask = server.post("/enroll/token", &serde_json::json!({}));
+    ask.body = b"{ \"token\": \"x\" }".to_vec();
+    let bytes = ask.header("Expect", "100-continue").bytes();
+    let (most, rest) = bytes.split_at(bytes.len() - 1);
+    let mut first = server.connect().await;
+    first.write_all(most).await.unwrap();
+    let mut told = [0; 25];
+    first.read_exact(&mut told).await.unwrap();
+    assert_eq!(&told, b"HTTP/1.1 100 Continue\r\n\r\n", "it is being read");
     let mut second = server.connect().await;
-    second.write_all(&ask.bytes()).await.unwrap();
+    second
+        .write_all(&server.get("/healthz").bytes())
+        .await
+        .unwrap();
     let mut byte = [0];
     assert!(second.try_read(&mut byte).is_err(), "nothing so far");
+    first.write_all(rest).await.unwrap();
+    assert_eq!(read_answer(&mut first).await.status, 401);
     drop(first);
     assert_eq!(read_answer(&mut second).await.status, 200);
 }

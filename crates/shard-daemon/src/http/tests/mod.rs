@@ -5,6 +5,8 @@ mod doors;
 mod enrolling;
 mod harness;
 mod lifetimes;
+mod pings;
+mod remote;
 mod sockets;
 mod wire;
 

@@ -1,11 +1,14 @@
 //! The upgrade to a WebSocket.
 
+use std::sync::Arc;
+
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::Server;
-use super::harness::DEV_ORIGIN;
+use super::harness::{DEV_ORIGIN, Echo};
 use super::wire::read_to_end;
+use crate::security::access::WebOptions;
 
 #[tokio::test]
 async fn a_socket_needs_an_allowed_origin_before_anything_else() {
@@ -163,6 +166,21 @@ async fn a_socket_carries_messages_until_its_browser_logs_out() {
         401,
         "its tickets are gone too"
     );
+}
+
+#[tokio::test]
+async fn a_browser_has_only_so_many_sockets() {
+    let sockets = Arc::new(Echo::one_each());
+    let server = Server::serving(sockets, WebOptions::default(), 8).await;
+    let (one, two) = (server.enroll().await, server.enroll().await);
+    let mut open = Vec::new();
+    for (browser, status) in [(&one, 101), (&one, 429), (&two, 101)] {
+        let ticket = server.ticket(browser).await;
+        let upgrade = server.upgrade(&ticket, &browser.cookie).bytes();
+        let (answer, stream) = server.send_raw(&upgrade).await;
+        assert_eq!(answer.status, status);
+        open.push(stream);
+    }
 }
 
 #[tokio::test]

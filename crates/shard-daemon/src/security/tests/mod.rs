@@ -67,7 +67,8 @@ impl Security {
 fn open(home: &TempDir, now: &Arc<AtomicU64>) -> Security {
     let now = Arc::clone(now);
     let clock = Clock::from_fn(move || now.load(Ordering::Relaxed));
-    let policy = Policy::loopback(7411, []);
+    let access = access::WebAccess::new(access::WebOptions::default()).unwrap();
+    let policy = Policy::new(&access, ([127, 0, 0, 1], 7411).into());
     Security::open(&home.path().join("security-v1.json"), policy, clock).unwrap()
 }
 
