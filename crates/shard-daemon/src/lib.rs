@@ -8,7 +8,7 @@
 //! | module | owns |
 //! |---|---|
 //! | `daemon` | the whole: starts, listens, ends |
-//! | `registry` | which agents exist; `manifest` is their record on disk |
+//! | `registry` | which agents exist; `manifest` is their record on disk, `stored` reads them all |
 //! | `agent` | one actor for each agent: clients on one side, its process on the other |
 //! | `runtime` | one process, from its start to the end of everything below it |
 //! | `client` | one actor for each connection, whatever carries it; `unix` accepts local ones |
@@ -30,6 +30,7 @@ mod runtime;
 mod security;
 mod settings;
 mod state_file;
+mod stored;
 mod unix;
 
 pub use daemon::{Running, Stopper, start};
@@ -37,3 +38,4 @@ pub use home::{DaemonFile, StartError};
 pub use manifest::{MadeBy, Managed, Manifest, ManifestError};
 pub use orchestrator::usage_rows;
 pub use settings::Settings;
+pub use stored::Stored;
