@@ -8,7 +8,7 @@
 //! | module | owns |
 //! |---|---|
 //! | `daemon` | the whole: starts, listens, ends |
-//! | `registry` | which agents exist; `manifest` is their record on disk, `stored` reads them all |
+//! | `registry` | which agents exist; `manifest` is their record on disk, `stored` reads them all, `migration` those of older installations |
 //! | `agent` | one actor for each agent: clients on one side, its process on the other |
 //! | `runtime` | one process, from its start to the end of everything below it |
 //! | `client` | one actor for each connection, whatever carries it; `unix` accepts local ones |
@@ -24,6 +24,7 @@ mod home;
 mod http;
 mod keys;
 mod manifest;
+mod migration;
 mod orchestrator;
 mod registry;
 mod runtime;

@@ -10,6 +10,7 @@ use shard_types::{AgentId, AgentInfo, ErrorCode, RuntimeState, SessionId};
 use crate::agent::{Agent, Shared};
 use crate::client::refuse;
 use crate::manifest::Manifest;
+use crate::migration;
 use crate::stored::Stored;
 
 /// All agents, awake or not.
@@ -23,16 +24,19 @@ pub(crate) struct Registry {
 }
 
 impl Registry {
-    /// Takes in the records of all agents. One that cannot be read is left where it is and told
+    /// Takes in the records of all agents, with those of older installations. One that cannot be read is left where it is and told
     /// in the log; the others work.
     ///
     /// # Errors
     /// When the folder of agents cannot be read.
     pub(crate) fn load(shared: Arc<Shared>) -> io::Result<Self> {
+        let settings = &shared.settings;
+        let mut stored = Stored::read(&settings.state_home)?;
+        migration::migrate(&settings.state_home, settings.headless_policy, &mut stored).log();
         let Stored {
             manifests,
             left_out,
-        } = Stored::read(&shared.settings.state_home)?;
+        } = stored;
         for error in left_out {
             tracing::warn!(%error, "an agent is left out; `shard doctor` says what to do");
         }
