@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use shard_testkit::{ScriptedModel, alive, descendants, reply, text, tool, until};
 
-use crate::{Site, lines, transcript};
+use crate::{Site, transcript};
 
 /// The `sleep` processes below a process that sleep so long.
 pub(crate) fn sleeping(pid: u32, seconds: &[&str]) -> Vec<u32> {
@@ -127,53 +127,6 @@ async fn two_agents_have_nothing_in_common() {
             assert_eq!(mode(path.clone()), wanted, "{}", path.display());
         }
     }
-}
-
-#[tokio::test]
-async fn a_record_that_cannot_be_read_is_left_out_and_the_rest_works() {
-    let mut site = Site::start(ScriptedModel::start(["one", "two"])).await;
-    let good = site.agent().await;
-    good.turn("kept").await;
-    let (good, broken, empty) = (good.id.clone(), site.create().await, site.create().await);
-    site.client.ok("daemon.shutdown", json!({})).await;
-    assert!(site.daemon.exited().await.success());
-    let manifest = |id: &str| {
-        let agents = site.home.shard_home().join("agents");
-        agents.join(id).join("manifest.json")
-    };
-    let damaged = [
-        (manifest(&broken), "{\"version\": 1, \"agent"),
-        (manifest(&empty), ""),
-    ];
-    for (path, bytes) in &damaged {
-        fs::write(path, bytes).unwrap();
-    }
-    // What a writer that was killed left, and what was never an agent.
-    let agents = site.home.shard_home().join("agents");
-    fs::write(agents.join(&good).join(".new-abc123"), "{").unwrap();
-    fs::write(agents.join("reviewer.md"), "a definition").unwrap();
-    fs::create_dir(agents.join("agent-empty")).unwrap();
-    site.start_again().await;
-    let listed = site.client.agents().await;
-    assert_eq!(listed.len(), 1);
-    let attach = json!({ "agent_id": broken });
-    site.client
-        .refused("NOT_FOUND", "agent.attach", attach)
-        .await;
-    let agent = site.client.attach(&good).await;
-    assert_eq!(
-        transcript(&agent.sync["live_window"]["messages"]),
-        lines(&[("user", "kept"), ("assistant", "one")])
-    );
-    assert_eq!(agent.turn("go on").await.text(), "two");
-    for (path, bytes) in &damaged {
-        assert_eq!(fs::read_to_string(path).unwrap(), *bytes, "left as it was");
-    }
-    assert!(
-        site.daemon.stderr().contains("left out"),
-        "{}",
-        site.daemon.stderr()
-    );
 }
 
 #[tokio::test]

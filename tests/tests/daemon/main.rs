@@ -11,6 +11,7 @@ mod cut_points;
 mod grants;
 mod lifecycle;
 mod messages;
+mod records;
 mod resources;
 mod restoring;
 mod secrets;
