@@ -1,15 +1,16 @@
 //! The daemon as a whole: starts, listens, ends.
 
-use std::net::Ipv4Addr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::ws::WebSocket;
 use futures_util::future::BoxFuture;
+use shard_config::Config;
 use shard_transports::websocket;
 use shard_types::PrincipalId;
 use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -19,10 +20,12 @@ use crate::client::{self, Clients, Who, Wire};
 use crate::home::{self, DaemonFile, Lock, StartError};
 use crate::http::{self, Http, Sockets};
 use crate::keys::Keys;
+use crate::listeners::{Inherited, Local, Web};
 use crate::orchestrator::Summaries;
 use crate::registry::Registry;
+use crate::reload;
 use crate::security::{Clock, Policy, Secret, Security};
-use crate::settings::Settings;
+use crate::settings::{Settings, Tuning};
 use crate::unix;
 
 /// How long turns may take to end when the daemon is asked to.
@@ -45,6 +48,8 @@ pub(crate) struct Daemon {
     /// Connections that are served, from their first message to their last.
     pub(crate) connections: TaskTracker,
     ending: watch::Sender<Option<End>>,
+    /// Asks for the configuration to be read again.
+    reload: mpsc::Sender<reload::Asked>,
 }
 
 /// How the daemon is to end.
@@ -85,9 +90,13 @@ pub struct Running {
     daemon: Arc<Daemon>,
     lock: Lock,
     unix: UnixListener,
+    /// The socket's file, if it goes with the daemon.
+    own_socket: Option<PathBuf>,
     tcp: TcpListener,
     http: Http,
     port: u16,
+    reloads: mpsc::Receiver<reload::Asked>,
+    configured_port: u16,
 }
 
 /// Starts a daemon: from here on local programs find it. Nothing is served until
@@ -95,26 +104,28 @@ pub struct Running {
 ///
 /// # Errors
 /// [`StartError`], with nothing left behind that a living daemon needs.
-pub async fn start(settings: Settings) -> Result<Running, StartError> {
+pub async fn start(
+    settings: Settings,
+    config: &Config,
+    inherited: Inherited,
+) -> Result<Running, StartError> {
     let state_home = settings.state_home.clone();
     let lock = Lock::take(&state_home)?;
-    let tcp = TcpListener::bind((Ipv4Addr::LOCALHOST, settings.port)).await;
-    let port_taken = |source| StartError::Port {
-        port: settings.port,
-        source,
-    };
-    let tcp = tcp.map_err(port_taken)?;
-    let port = tcp.local_addr().map_err(port_taken)?.port();
-    let socket_path = home::socket_path(&state_home, settings.runtime_dir.as_deref());
-    let policy = Policy::loopback(port, settings.allowed_origins.iter().cloned());
+    let configured_port = config.daemon.port;
+    let web = Web::listen(inherited.tcp, settings.port, configured_port).await?;
+    let tuning = Tuning::of(&settings, config);
+    let policy = Policy::loopback(web.port, tuning.allowed_origins.iter().cloned());
     let security = Security::open(&state_home.join("security-v1.json"), policy, Clock::wall())?;
+    let local = Local::find(inherited.unix, &settings)?;
     let shared = Arc::new(Shared {
+        tuning: watch::Sender::new(tuning),
         settings,
-        socket_path: socket_path.clone(),
+        socket_path: local.path.clone(),
         clients: Clients::default(),
     });
     let registry = Registry::load(Arc::clone(&shared))
         .map_err(StartError::files("read the agents in", &state_home))?;
+    let (reload, reloads) = mpsc::channel(1);
     let daemon = Arc::new(Daemon {
         shared,
         registry,
@@ -123,9 +134,11 @@ pub async fn start(settings: Settings) -> Result<Running, StartError> {
         summaries: Arc::default(),
         connections: TaskTracker::new(),
         ending: watch::Sender::new(None),
+        reload,
     });
     let token = Secret::generate();
-    let unix = home::listen(&socket_path)?;
+    let (socket_path, own_socket) = (local.path.clone(), local.own_file());
+    let unix = local.listen()?;
     let metrics = Arc::clone(&daemon);
     let http = Http {
         security: daemon.security.clone(),
@@ -137,7 +150,7 @@ pub async fn start(settings: Settings) -> Result<Running, StartError> {
     let file = DaemonFile {
         pid: std::process::id(),
         socket_path,
-        http_port: port,
+        http_port: web.port,
         token: token.expose().to_owned(),
     };
     file.write(&state_home)
@@ -146,9 +159,12 @@ pub async fn start(settings: Settings) -> Result<Running, StartError> {
         daemon,
         lock,
         unix,
-        tcp,
+        own_socket,
+        tcp: web.listener,
         http,
-        port,
+        port: web.port,
+        reloads,
+        configured_port,
     })
 }
 
@@ -165,10 +181,10 @@ impl Running {
         self.daemon.security.setup_token().url
     }
 
-    /// Asks the daemon to end; a second time it does not wait for turns.
+    /// What may be asked of the daemon while it runs.
     #[must_use]
-    pub fn stopper(&self) -> Stopper {
-        Stopper(Arc::clone(&self.daemon))
+    pub fn control(&self) -> Control {
+        Control(Arc::clone(&self.daemon))
     }
 
     /// Serves until the daemon is asked to end, and ends it.
@@ -177,13 +193,18 @@ impl Running {
             daemon,
             lock,
             unix,
+            own_socket,
             tcp,
             http,
+            reloads,
+            configured_port,
             ..
         } = self;
         let closing = CancellationToken::new();
         let listening = tokio::spawn(http::serve(tcp, http, closing.clone()));
         let local = tokio::spawn(unix::serve(Arc::clone(&daemon), unix, closing.clone()));
+        let following = reload::follow(Arc::clone(&daemon), reloads, configured_port);
+        let following = tokio::spawn(following);
         let mut ending = daemon.ending.subscribe();
         // The sender is in `daemon`, so this ends only with a value.
         _ = ending.wait_for(Option::is_some).await;
@@ -193,22 +214,36 @@ impl Running {
         daemon.connections.close();
         _ = timeout(LAST_ANSWERS, daemon.connections.wait()).await;
         local.abort();
+        following.abort();
         _ = timeout(LAST_ANSWERS, listening).await;
-        let shared = &daemon.shared;
-        home::remove(&shared.settings.state_home, &shared.socket_path);
+        home::remove(&daemon.shared.settings.state_home, own_socket.as_deref());
         drop(lock);
     }
 }
 
-/// Ends a daemon from outside its loop.
+/// What may be asked of a daemon from outside its loop.
 #[derive(Clone)]
-pub struct Stopper(Arc<Daemon>);
+pub struct Control(Arc<Daemon>);
 
-impl Stopper {
+impl Control {
     /// Asks the daemon to end: the first time once its turns are done, the second time at once.
     pub fn stop(&self) {
         let again = self.0.ending.borrow().is_some();
         self.0.shut_down(again);
+    }
+
+    /// Has the configuration read again; resolves when what it says is in force, or was refused.
+    pub async fn reload(&self) {
+        let (asked, done) = oneshot::channel();
+        if self.0.reload.send(asked).await.is_ok() {
+            _ = done.await;
+        }
+    }
+
+    /// Resolves when the daemon was asked to end, by whomever.
+    pub async fn ending(&self) {
+        // The sender is in the daemon, so this ends only with a value.
+        _ = self.0.ending.subscribe().wait_for(Option::is_some).await;
     }
 }
 
@@ -247,7 +282,7 @@ struct Browsers(Arc<Daemon>);
 impl Sockets for Browsers {
     fn connected(&self, socket: WebSocket, principal: PrincipalId) -> BoxFuture<'static, ()> {
         let daemon = Arc::clone(&self.0);
-        let limit = daemon.shared.settings.client_queue_bytes;
+        let limit = daemon.shared.tuning.borrow().client_queue_bytes;
         let client = daemon.shared.clients.join(Who::Browser(principal), limit);
         Box::pin(async move {
             let (records, sink) = websocket::split(socket);

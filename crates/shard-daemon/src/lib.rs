@@ -7,7 +7,8 @@
 //!
 //! | module | owns |
 //! |---|---|
-//! | `daemon` | the whole: starts, listens, ends |
+//! | `daemon` | the whole: starts, listens, ends; `listeners` are its own or a service manager's |
+//! | `settings` | what it was told; `reload` follows the configuration |
 //! | `registry` | which agents exist; `manifest` is their record on disk, `stored` reads them all, `migration` those of older installations |
 //! | `agent` | one actor for each agent: clients on one side, its process on the other |
 //! | `runtime` | one process, from its start to the end of everything below it |
@@ -23,10 +24,12 @@ mod digest;
 mod home;
 mod http;
 mod keys;
+mod listeners;
 mod manifest;
 mod migration;
 mod orchestrator;
 mod registry;
+mod reload;
 mod runtime;
 mod security;
 mod settings;
@@ -34,8 +37,9 @@ mod state_file;
 mod stored;
 mod unix;
 
-pub use daemon::{Running, Stopper, start};
+pub use daemon::{Control, Running, start};
 pub use home::{DaemonFile, StartError};
+pub use listeners::Inherited;
 pub use manifest::{MadeBy, Managed, Manifest, ManifestError};
 pub use orchestrator::usage_rows;
 pub use settings::Settings;

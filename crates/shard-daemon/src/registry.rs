@@ -32,7 +32,8 @@ impl Registry {
     pub(crate) fn load(shared: Arc<Shared>) -> io::Result<Self> {
         let settings = &shared.settings;
         let mut stored = Stored::read(&settings.state_home)?;
-        migration::migrate(&settings.state_home, settings.headless_policy, &mut stored).log();
+        let policy = shared.tuning.borrow().headless_policy;
+        migration::migrate(&settings.state_home, policy, &mut stored).log();
         let Stored {
             manifests,
             left_out,

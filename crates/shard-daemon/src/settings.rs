@@ -1,11 +1,15 @@
-//! What a daemon is told at its start.
+//! What a daemon is told at its start, and what of it may change while it runs.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
+use shard_config::Config;
 use shard_types::HeadlessPolicy;
 
-/// How a daemon is to work.
+/// No agent is idle, and no question open, for longer than this.
+const AGES: u64 = 10 * 365 * 24 * 3600;
+
+/// What holds for as long as the daemon lives.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Where state is kept (`$SHARD_HOME`).
@@ -16,19 +20,45 @@ pub struct Settings {
     pub home: Option<PathBuf>,
     /// Where a socket goes whose path under the state home would be too long; `$XDG_RUNTIME_DIR`.
     pub runtime_dir: Option<PathBuf>,
-    /// The port on the loopback address; 0 takes any free one.
-    pub port: u16,
-    /// Further web origins that may talk to the daemon.
-    pub allowed_origins: Vec<String>,
+    /// The port on the loopback address, over what the configuration says; 0 takes any free one.
+    pub port: Option<u16>,
     /// Whether what a project brings counts for agents: its allow rules, instructions,
     /// skills and definitions.
     pub trust_project: bool,
+    /// How many seconds an idle agent keeps its process, over what the configuration says.
+    pub idle_timeout_secs: Option<u64>,
+}
+
+/// What follows the configuration while the daemon runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Tuning {
+    /// Further web origins that may talk to the daemon.
+    pub(crate) allowed_origins: Vec<String>,
     /// How long an idle agent keeps its process.
-    pub idle_timeout: Duration,
+    pub(crate) idle_timeout: Duration,
     /// How long a question waits once nobody is there to answer it.
-    pub ask_timeout: Duration,
-    /// What happens to questions when nobody is there, for agents that are not told otherwise.
-    pub headless_policy: HeadlessPolicy,
-    /// How many bytes may wait for one slow client before it is cut off.
-    pub client_queue_bytes: usize,
+    pub(crate) ask_timeout: Duration,
+    /// What happens to questions when nobody is there, for agents that are made from now on and
+    /// not told otherwise.
+    pub(crate) headless_policy: HeadlessPolicy,
+    /// How many bytes may wait for one slow client before it is cut off, for connections that are
+    /// made from now on.
+    pub(crate) client_queue_bytes: usize,
+}
+
+impl Tuning {
+    /// As the configuration has it, but for what the command line says.
+    pub(crate) fn of(settings: &Settings, config: &Config) -> Self {
+        let daemon = &config.daemon;
+        let idle = settings
+            .idle_timeout_secs
+            .unwrap_or(daemon.idle_timeout_secs);
+        Self {
+            allowed_origins: daemon.allowed_origins.clone(),
+            idle_timeout: Duration::from_secs(idle.min(AGES)),
+            ask_timeout: Duration::from_secs(config.permissions.ask_timeout_secs.min(AGES)),
+            headless_policy: config.permissions.headless_policy,
+            client_queue_bytes: usize::try_from(daemon.client_queue_bytes).unwrap_or(usize::MAX),
+        }
+    }
 }

@@ -5,9 +5,11 @@
 
 mod asks;
 mod browsers;
+mod configuration;
 mod crash;
 mod creating;
 mod cut_points;
+mod ends;
 mod grants;
 mod lifecycle;
 mod messages;
@@ -15,6 +17,7 @@ mod records;
 mod resources;
 mod restoring;
 mod secrets;
+mod service;
 mod sessions;
 mod shutdown;
 mod slow_clients;

@@ -8,12 +8,14 @@
 //! | `grants` | standing permissions, asked of the process or, while there is none, of the file |
 //! | `asks` | questions that are open, and when the headless policy applies |
 //! | `calls` | commands that the process has yet to answer |
+//! | `crashes` | how often its processes failed, and when the next may start |
 //! | `process` | where the process stands: starting, running, ending |
 
 mod asks;
 mod attachments;
 mod broker;
 mod calls;
+mod crashes;
 mod grants;
 mod process;
 
@@ -21,11 +23,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use shard_protocol::{AgentSpawned, AgentStatusChanged, AttachRole, ErrorBody};
 use shard_types::{AgentId, AgentInfo, AgentStatus, ErrorCode, RuntimeState};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::client::{ClientId, Clients, Reply, refuse};
 use crate::manifest::Manifest;
-use crate::settings::Settings;
+use crate::settings::{Settings, Tuning};
 
 pub(crate) use grants::GrantsWish;
 
@@ -36,6 +38,8 @@ const INBOX: usize = 256;
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) settings: Settings,
+    /// What follows the configuration; whoever waits by it hears of changes.
+    pub(crate) tuning: watch::Sender<Tuning>,
     pub(crate) socket_path: std::path::PathBuf,
     pub(crate) clients: Clients,
 }

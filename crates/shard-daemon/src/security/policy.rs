@@ -3,6 +3,8 @@
 //! Both are compared as they stand, byte for byte. Nothing is normalized: no alternate spelling of
 //! loopback, no suffix, no forwarded value ever becomes a match.
 
+use std::sync::{Arc, PoisonError, RwLock};
+
 use super::cookie::Scheme;
 
 /// What the daemon is called from outside, and which pages may speak to it.
@@ -12,7 +14,8 @@ pub(crate) struct Policy {
     host: String,
     own_origin: String,
     scheme: Scheme,
-    allowed_origins: Vec<String>,
+    /// Behind a lock that is held to compare: the configuration may change.
+    allowed_origins: Arc<RwLock<Vec<String>>>,
 }
 
 impl Policy {
@@ -26,20 +29,27 @@ impl Policy {
             port => format!("127.0.0.1:{port}"),
         };
         let own_origin = format!("http://{host}");
-        let mut allowed: Vec<String> = vec![own_origin.clone()];
-        // `null` is what every sandboxed frame and local file calls itself: it names nobody.
-        allowed.extend(
-            allowed_origins
-                .into_iter()
-                .filter(|o| o != "null" && o != "*"),
-        );
-        Self {
+        let policy = Self {
             port,
             host,
             own_origin,
             scheme: Scheme::Http,
-            allowed_origins: allowed,
-        }
+            allowed_origins: Arc::default(),
+        };
+        policy.allow(allowed_origins);
+        policy
+    }
+
+    /// From now on these origins are accepted, beside its own, and no others.
+    pub(crate) fn allow(&self, origins: impl IntoIterator<Item = String>) {
+        // `null` is what every sandboxed frame and local file calls itself: it names nobody.
+        let origins = origins.into_iter().filter(|o| o != "null" && o != "*");
+        let own = std::iter::once(self.own_origin.clone());
+        let mut allowed = self
+            .allowed_origins
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        *allowed = own.chain(origins).collect();
     }
 
     /// Whether this is the one `Host` that is served.
@@ -48,11 +58,13 @@ impl Policy {
         host == self.host.as_bytes()
     }
 
-    /// The allowed origin that equals this header value.
+    /// This header value, if it equals an allowed origin.
     #[must_use]
-    pub(crate) fn accepted_origin(&self, origin: &[u8]) -> Option<&str> {
-        let mut allowed = self.allowed_origins.iter().map(String::as_str);
-        allowed.find(|allowed| allowed.as_bytes() == origin)
+    pub(crate) fn accepted_origin<'h>(&self, origin: &'h [u8]) -> Option<&'h str> {
+        let allowed = self.allowed_origins.read();
+        let allowed = allowed.unwrap_or_else(PoisonError::into_inner);
+        let accepted = allowed.iter().any(|allowed| allowed.as_bytes() == origin);
+        accepted.then(|| std::str::from_utf8(origin).ok()).flatten()
     }
 
     /// The address to open in a browser, without a slash at its end.
@@ -113,6 +125,21 @@ mod tests {
             "",
         ] {
             assert_eq!(policy.accepted_origin(origin.as_bytes()), None, "{origin}");
+        }
+    }
+
+    #[test]
+    fn origins_may_change_and_its_own_stays() {
+        let policy = Policy::loopback(7411, ["http://a.example".to_owned()]);
+        policy.allow(["http://b.example".to_owned(), "*".to_owned()]);
+        for (origin, accepted) in [
+            ("http://127.0.0.1:7411", true),
+            ("http://a.example", false),
+            ("http://b.example", true),
+            ("*", false),
+        ] {
+            let found = policy.accepted_origin(origin.as_bytes());
+            assert_eq!(found, accepted.then_some(origin));
         }
     }
 
