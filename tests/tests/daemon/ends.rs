@@ -53,7 +53,8 @@ async fn every_end_is_told_as_what_it_is() {
         (End::KilledByForce, "stopped", None),
         (End::KilledWhileFrozen, "stopped", None),
         (End::Signalled(Signal::KILL), "failed", Some(Value::Null)),
-        (End::Signalled(Signal::SEGV), "failed", Some(Value::Null)),
+        (End::Signalled(Signal::ABORT), "failed", Some(Value::Null)),
+        (End::Signalled(Signal::TERM), "failed", Some(json!(0))),
         (End::Unresponsive, "failed", Some(Value::Null)),
     ] {
         let site = Site::start(ScriptedModel::start(["before", "after"])).await;
@@ -64,6 +65,9 @@ async fn every_end_is_told_as_what_it_is() {
         let (mark, pid) = (watching.mark(), site.pid(&agent.id));
         bring_about(end, &site, &agent).await;
         watching.runtime_state(mark, &agent.id, state).await;
+        if exit_code.is_some() {
+            watching.wait_for_type(mark, "agent_exited").await;
+        }
         assert!(!alive(pid), "{end:?}");
         // Asked for, so that what was told before has come.
         let info = watching.agent(&agent.id).await;
@@ -150,7 +154,12 @@ async fn no_agent_that_waits_for_a_person_is_idle() {
         let info = site.client.agent(&agent.id).await;
         assert_eq!(info["runtime_state"], "running", "{request}");
         // It is at rest only now.
-        agent.answer(&asked, &Answer::Allow).await;
+        if request == "ui_request" {
+            let value = json!({ "request_id": asked["request_id"], "value": "this" });
+            agent.ok("ui_response", value).await;
+        } else {
+            agent.answer(&asked, &Answer::Allow).await;
+        }
         agent.wait_for_type(mark, "turn_end").await;
         site.client.runtime_state(mark, &agent.id, "stopped").await;
     }
