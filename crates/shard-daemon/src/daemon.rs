@@ -208,7 +208,7 @@ impl Running {
         let mut ending = daemon.ending.subscribe();
         // The sender is in `daemon`, so this ends only with a value.
         _ = ending.wait_for(Option::is_some).await;
-        daemon.end_agents(ending).await;
+        end_agents(ending, async |force| daemon.tell_agents(force).await).await;
         closing.cancel();
         daemon.shared.clients.close_all();
         daemon.connections.close();
@@ -248,21 +248,7 @@ impl Control {
 }
 
 impl Daemon {
-    /// Ends all processes: those that work when their turn is done, unless that is to be forced.
-    async fn end_agents(&self, mut ending: watch::Receiver<Option<End>>) {
-        let force = *ending.borrow_and_update() == Some(End::Forced);
-        if !force {
-            let done = self.tell_agents(false);
-            tokio::select! {
-                done = timeout(FINISH_TURNS, done) => if done.is_ok() { return },
-                _ = ending.wait_for(|end| *end == Some(End::Forced)) => {}
-            }
-        }
-        if timeout(FINISH, self.tell_agents(true)).await.is_err() {
-            tracing::error!("some agents did not end in time");
-        }
-    }
-
+    /// Asks all processes to end, and waits until they have.
     async fn tell_agents(&self, force: bool) {
         let mut ends = Vec::new();
         for agent in self.registry.awake() {
@@ -273,6 +259,22 @@ impl Daemon {
         for ended in ends {
             _ = ended.await;
         }
+    }
+}
+
+/// Ends all processes: those that work when their turn is done, unless that is to be forced.
+/// `tell` asks them to, by force or not, and waits until they have ended; it is not waited for
+/// longer than may be.
+async fn end_agents(mut ending: watch::Receiver<Option<End>>, tell: impl AsyncFn(bool)) {
+    let force = *ending.borrow_and_update() == Some(End::Forced);
+    if !force {
+        tokio::select! {
+            done = timeout(FINISH_TURNS, tell(false)) => if done.is_ok() { return },
+            _ = ending.wait_for(|end| *end == Some(End::Forced)) => {}
+        }
+    }
+    if timeout(FINISH, tell(true)).await.is_err() {
+        tracing::error!("some agents did not end in time");
     }
 }
 
@@ -297,5 +299,61 @@ impl Sockets for Browsers {
 
     fn close(&self, principal: &PrincipalId) {
         self.0.shared.clients.close_browser(principal);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use tokio::time::{Instant, sleep};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_comes_in_time_whatever_agents_do() {
+        const NEVER: Duration = Duration::from_secs(100_000);
+        let seconds = Duration::from_secs;
+        // What was asked for, how long a gentle and a forced end take, and when force is asked for
+        // as well; then what is told, and when it is over.
+        for (first, gentle, forced, force_at, told, over) in [
+            (End::Gently, seconds(3), NEVER, NEVER, &[false][..], 3),
+            (End::Gently, seconds(59), NEVER, NEVER, &[false], 59),
+            (End::Gently, NEVER, seconds(1), NEVER, &[false, true], 61),
+            (End::Gently, NEVER, NEVER, NEVER, &[false, true], 68),
+            (
+                End::Gently,
+                NEVER,
+                seconds(1),
+                seconds(5),
+                &[false, true],
+                6,
+            ),
+            (End::Gently, NEVER, NEVER, seconds(5), &[false, true], 13),
+            (End::Forced, NEVER, seconds(1), NEVER, &[true], 1),
+            (End::Forced, NEVER, NEVER, NEVER, &[true], 8),
+        ] {
+            let ending = watch::Sender::new(Some(first));
+            let (began, heard) = (Instant::now(), RefCell::new(Vec::new()));
+            let tell = async |force: bool| {
+                heard.borrow_mut().push(force);
+                sleep(if force { forced } else { gentle }).await;
+            };
+            let insist = async {
+                sleep(force_at).await;
+                ending.send_replace(Some(End::Forced));
+                std::future::pending::<()>().await;
+            };
+            tokio::select! {
+                () = end_agents(ending.subscribe(), tell) => {}
+                () = insist => {}
+            }
+            assert_eq!(*heard.borrow(), told, "{first:?}, {gentle:?}, {force_at:?}");
+            assert_eq!(
+                began.elapsed().as_secs(),
+                over,
+                "{first:?}, {gentle:?}, {force_at:?}"
+            );
+        }
     }
 }

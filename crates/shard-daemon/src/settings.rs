@@ -62,3 +62,46 @@ impl Tuning {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_configuration_counts_but_for_what_the_command_line_says() {
+        let mut config = Config::default();
+        config.daemon.idle_timeout_secs = 7;
+        config.daemon.client_queue_bytes = 4096;
+        config.daemon.allowed_origins = vec!["http://a.example".to_owned()];
+        config.permissions.ask_timeout_secs = u64::MAX;
+        config.permissions.headless_policy = HeadlessPolicy::Queue;
+        let mut settings = Settings {
+            state_home: "/state".into(),
+            config_path: "/config.json".into(),
+            home: None,
+            runtime_dir: None,
+            port: None,
+            trust_project: false,
+            idle_timeout_secs: None,
+        };
+        let tuning = Tuning::of(&settings, &config);
+        let wanted = Tuning {
+            allowed_origins: vec!["http://a.example".to_owned()],
+            idle_timeout: Duration::from_secs(7),
+            ask_timeout: Duration::from_secs(AGES),
+            headless_policy: HeadlessPolicy::Queue,
+            client_queue_bytes: 4096,
+        };
+        assert_eq!(tuning, wanted);
+        settings.idle_timeout_secs = Some(9);
+        let tuning = Tuning::of(&settings, &config);
+        let idle_timeout = Duration::from_secs(9);
+        assert_eq!(
+            tuning,
+            Tuning {
+                idle_timeout,
+                ..wanted
+            }
+        );
+    }
+}

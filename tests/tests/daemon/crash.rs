@@ -4,8 +4,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
-use shard_testkit::{ScriptedModel, alive, descendants, reply, text, tool, until};
+use shard_testkit::{ScriptedModel, alive, descendants, reply, run_cli, signal, text, tool, until};
 
 use crate::{Site, transcript};
 
@@ -45,6 +46,32 @@ async fn what_a_dead_daemon_left_stands_in_nobody_s_way() {
     assert!(alive(bystander.id()));
     bystander.kill().unwrap();
     bystander.wait().unwrap();
+}
+
+#[tokio::test]
+async fn a_daemon_is_up_when_it_answers_whatever_files_say() {
+    let site = Site::start(ScriptedModel::silent()).await;
+    let cli = async |args: &[&str]| run_cli(&site.home, args, None).await;
+    assert_eq!(cli(&["ls"]).await.code(), 0);
+    // One that is held up keeps its home, and is waited for no longer than a few seconds.
+    signal(site.daemon.pid(), Signal::STOP);
+    let held_up = cli(&["ls"]).await;
+    assert_eq!(held_up.code(), 3, "{}", held_up.stderr);
+    let second = cli(&["daemon", "--port", "0"]).await;
+    assert!(second.stderr.contains("serves"), "{}", second.stderr);
+    signal(site.daemon.pid(), Signal::CONT);
+    assert_eq!(cli(&["ls"]).await.code(), 0);
+    // One that is dead is not up, though its files are there and its number is somebody else's.
+    site.daemon.kill9().await;
+    let path = site.home.shard_home().join("daemon.json");
+    let mut file: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    file["pid"] = json!(std::process::id());
+    fs::write(&path, file.to_string()).unwrap();
+    assert!(site.daemon.socket().exists());
+    let dead = cli(&["ls"]).await;
+    assert_eq!(dead.code(), 3, "{}", dead.stderr);
+    let doctor = cli(&["doctor"]).await;
+    assert!(!doctor.stdout.contains("BAD"), "{}", doctor.stdout);
 }
 
 #[tokio::test]

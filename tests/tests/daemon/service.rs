@@ -2,7 +2,8 @@
 
 use std::fs::{self, File};
 use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixListener;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
@@ -146,62 +147,31 @@ async fn one_socket_is_enough_and_the_other_is_its_own() {
 
 #[tokio::test]
 async fn a_socket_that_is_of_no_use_is_refused_with_what_is_wrong() {
-    let unix = |home: &Home, name: &str| -> OwnedFd {
-        UnixListener::bind(home.root().join(name)).unwrap().into()
-    };
-    let tcp = |address: &str| -> OwnedFd { std::net::TcpListener::bind(address).unwrap().into() };
-    let cases: [(fn(&Home) -> Vec<OwnedFd>, &str); 5] = [
-        (
-            |_| Vec::from([std::net::TcpListener::bind("0.0.0.0:0").unwrap().into()]),
-            "only 127.0.0.1 is served",
-        ),
-        (
-            |_| Vec::from([std::net::TcpListener::bind("127.0.0.2:0").unwrap().into()]),
-            "only 127.0.0.1 is served",
-        ),
-        (
-            |home| {
-                let path = home.root().join("datagrams");
-                Vec::from([std::os::unix::net::UnixDatagram::bind(path).unwrap().into()])
-            },
-            "of no use",
-        ),
-        (
-            |home| Vec::from([File::open(home.root()).unwrap().into()]),
-            "of no use",
-        ),
-        (
-            |_| {
-                use std::os::linux::net::SocketAddrExt;
-                use std::os::unix::net::SocketAddr;
-                let name = format!("shard-test-{}", std::process::id());
-                let address = SocketAddr::from_abstract_name(name).unwrap();
-                Vec::from([UnixListener::bind_addr(&address).unwrap().into()])
-            },
-            "has no path",
-        ),
-    ];
     let model = ScriptedModel::silent();
-    for (sockets, why) in cases {
-        let home = Home::new(&model);
-        let mut daemon = start(&home, sockets(&home), "--port 0", &[]);
+    let home = Home::new(&model);
+    let path = |name: &str| home.root().join(name);
+    let unix = |name: &str| -> OwnedFd { UnixListener::bind(path(name)).unwrap().into() };
+    let tcp = |address: &str| -> OwnedFd { std::net::TcpListener::bind(address).unwrap().into() };
+    let datagrams = std::os::unix::net::UnixDatagram::bind(path("datagrams")).unwrap();
+    let name = format!("shard-test-{}", std::process::id());
+    let nameless = UnixListener::bind_addr(&SocketAddr::from_abstract_name(name).unwrap()).unwrap();
+    for (sockets, why) in [
+        (vec![tcp("0.0.0.0:0")], "only 127.0.0.1 is served"),
+        (vec![tcp("127.0.0.2:0")], "only 127.0.0.1 is served"),
+        (vec![datagrams.into()], "of no use"),
+        (vec![File::open(home.root()).unwrap().into()], "of no use"),
+        (vec![nameless.into()], "has no path"),
+        (vec![unix("a"), unix("b")], "two unix sockets"),
+        (
+            vec![tcp("127.0.0.1:0"), tcp("127.0.0.1:0")],
+            "two TCP sockets",
+        ),
+    ] {
+        let mut daemon = start(&home, sockets, "", &[]);
         assert_eq!(ended(&mut daemon, &home).await, Some(1), "{why}");
         let said = complaint(&home);
         assert!(said.contains(why), "{why}: {said}");
         assert_eq!(said.trim().lines().count(), 1, "{said}");
-    }
-    let home = Home::new(&model);
-    for two in [
-        vec![unix(&home, "a"), unix(&home, "b")],
-        vec![tcp("127.0.0.1:0"), tcp("127.0.0.1:0")],
-    ] {
-        let mut daemon = start(&home, two, "", &[]);
-        assert_eq!(ended(&mut daemon, &home).await, Some(1));
-        assert!(
-            complaint(&home).contains("opened two"),
-            "{}",
-            complaint(&home)
-        );
     }
 }
 
