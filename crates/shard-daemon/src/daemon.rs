@@ -1,15 +1,16 @@
 //! The daemon as a whole: starts, listens, ends.
 
-use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::ws::WebSocket;
 use futures_util::future::BoxFuture;
+use shard_config::Config;
 use shard_transports::websocket;
 use shard_types::{PrincipalId, time};
 use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -19,11 +20,13 @@ use crate::client::{self, Clients, Who, Wire};
 use crate::home::{self, DaemonFile, Lock, StartError};
 use crate::http::{self, Http, Sockets};
 use crate::keys::Keys;
+use crate::listeners::{Inherited, Local, Wanted, Web};
 use crate::metrics::{Metrics, Standing};
 use crate::orchestrator::Summaries;
 use crate::registry::Registry;
+use crate::reload;
 use crate::security::{Clock, Policy, Secret, Security};
-use crate::settings::Settings;
+use crate::settings::{Settings, Tuning};
 use crate::unix;
 
 /// How long turns may take to end when the daemon is asked to.
@@ -51,6 +54,8 @@ pub(crate) struct Daemon {
     ending: watch::Sender<Option<End>>,
     /// Milliseconds since the epoch.
     started_at: u64,
+    /// Asks for the configuration to be read again.
+    reload: mpsc::Sender<reload::Asked>,
 }
 
 /// How the daemon is to end.
@@ -93,9 +98,13 @@ pub struct Running {
     daemon: Arc<Daemon>,
     lock: Lock,
     unix: UnixListener,
+    /// The socket's file, if it goes with the daemon.
+    own_socket: Option<PathBuf>,
     tcp: TcpListener,
     http: Http,
     port: u16,
+    reloads: mpsc::Receiver<reload::Asked>,
+    configured_port: u16,
 }
 
 /// Starts a daemon: from here on local programs find it. Nothing is served until
@@ -103,30 +112,36 @@ pub struct Running {
 ///
 /// # Errors
 /// [`StartError`], with nothing left behind that a living daemon needs.
-pub async fn start(settings: Settings) -> Result<Running, StartError> {
+pub async fn start(
+    settings: Settings,
+    config: &Config,
+    inherited: Inherited,
+) -> Result<Running, StartError> {
     let state_home = settings.state_home.clone();
     let lock = Lock::take(&state_home)?;
-    let wanted = SocketAddr::new(settings.web.address(), settings.port);
-    let cannot_listen = |source| StartError::Listen {
-        address: wanted,
-        source,
+    let configured_port = config.daemon.port;
+    let wanted = Wanted {
+        host: settings.web.address(),
+        flag: settings.port,
+        configured: configured_port,
     };
-    let tcp = TcpListener::bind(wanted).await.map_err(cannot_listen)?;
-    let address = tcp.local_addr().map_err(cannot_listen)?;
-    let port = address.port();
-    let socket_path = home::socket_path(&state_home, settings.runtime_dir.as_deref());
-    let policy = Policy::new(&settings.web, address);
+    let web = Web::listen(inherited.tcp, wanted).await?;
+    let tuning = Tuning::of(&settings, config);
+    let policy = Policy::new(&settings.web, web.address);
     let security = Security::open(&state_home.join("security-v1.json"), policy, Clock::wall())?;
+    let local = Local::find(inherited.unix, &settings)?;
     let metrics = Arc::new(Metrics::default());
     let shared = Arc::new(Shared {
+        tuning: watch::Sender::new(tuning),
         settings,
-        socket_path: socket_path.clone(),
+        socket_path: local.path.clone(),
         clients: Clients::new(Arc::clone(&metrics)),
         metrics,
         responders: watch::Sender::new(()),
     });
     let registry = Registry::load(Arc::clone(&shared))
         .map_err(StartError::files("read the agents in", &state_home))?;
+    let (reload, reloads) = mpsc::channel(1);
     let daemon = Arc::new(Daemon {
         shared,
         registry,
@@ -136,9 +151,11 @@ pub async fn start(settings: Settings) -> Result<Running, StartError> {
         connections: TaskTracker::new(),
         ending: watch::Sender::new(None),
         started_at: time::now_ms(),
+        reload,
     });
     let token = Secret::generate();
-    let unix = home::listen(&socket_path)?;
+    let (socket_path, own_socket) = (local.path.clone(), local.own_file());
+    let unix = local.listen()?;
     let metrics = Arc::clone(&daemon);
     let http = Http {
         security: daemon.security.clone(),
@@ -150,7 +167,7 @@ pub async fn start(settings: Settings) -> Result<Running, StartError> {
     let file = DaemonFile {
         pid: std::process::id(),
         socket_path,
-        http_port: port,
+        http_port: web.address.port(),
         token: token.expose().to_owned(),
     };
     file.write(&state_home)
@@ -159,9 +176,12 @@ pub async fn start(settings: Settings) -> Result<Running, StartError> {
         daemon,
         lock,
         unix,
-        tcp,
+        own_socket,
+        tcp: web.listener,
         http,
-        port,
+        port: web.address.port(),
+        reloads,
+        configured_port,
     })
 }
 
@@ -178,10 +198,10 @@ impl Running {
         self.daemon.security.setup_token().url
     }
 
-    /// Asks the daemon to end; a second time it does not wait for turns.
+    /// What may be asked of the daemon while it runs.
     #[must_use]
-    pub fn stopper(&self) -> Stopper {
-        Stopper(Arc::clone(&self.daemon))
+    pub fn control(&self) -> Control {
+        Control(Arc::clone(&self.daemon))
     }
 
     /// Serves until the daemon is asked to end, and ends it.
@@ -190,57 +210,62 @@ impl Running {
             daemon,
             lock,
             unix,
+            own_socket,
             tcp,
             http,
+            reloads,
+            configured_port,
             ..
         } = self;
         let closing = CancellationToken::new();
         let listening = tokio::spawn(http::serve(tcp, http, closing.clone()));
         let local = tokio::spawn(unix::serve(Arc::clone(&daemon), unix, closing.clone()));
+        let following = reload::follow(Arc::clone(&daemon), reloads, configured_port);
+        let following = tokio::spawn(following);
         let mut ending = daemon.ending.subscribe();
         // The sender is in `daemon`, so this ends only with a value.
         _ = ending.wait_for(Option::is_some).await;
-        daemon.end_agents(ending).await;
+        end_agents(ending, async |force| daemon.tell_agents(force).await).await;
         closing.cancel();
         daemon.shared.clients.close_all();
         daemon.connections.close();
         _ = timeout(LAST_ANSWERS, daemon.connections.wait()).await;
         local.abort();
+        following.abort();
         _ = timeout(LAST_ANSWERS, listening).await;
-        let shared = &daemon.shared;
-        home::remove(&shared.settings.state_home, &shared.socket_path);
+        home::remove(&daemon.shared.settings.state_home, own_socket.as_deref());
         drop(lock);
     }
 }
 
-/// Ends a daemon from outside its loop.
+/// What may be asked of a daemon from outside its loop.
 #[derive(Clone)]
-pub struct Stopper(Arc<Daemon>);
+pub struct Control(Arc<Daemon>);
 
-impl Stopper {
+impl Control {
     /// Asks the daemon to end: the first time once its turns are done, the second time at once.
     pub fn stop(&self) {
         let again = self.0.ending.borrow().is_some();
         self.0.shut_down(again);
     }
-}
 
-impl Daemon {
-    /// Ends all processes: those that work when their turn is done, unless that is to be forced.
-    async fn end_agents(&self, mut ending: watch::Receiver<Option<End>>) {
-        let force = *ending.borrow_and_update() == Some(End::Forced);
-        if !force {
-            let done = self.tell_agents(false);
-            tokio::select! {
-                done = timeout(FINISH_TURNS, done) => if done.is_ok() { return },
-                _ = ending.wait_for(|end| *end == Some(End::Forced)) => {}
-            }
-        }
-        if timeout(FINISH, self.tell_agents(true)).await.is_err() {
-            tracing::error!("some agents did not end in time");
+    /// Has the configuration read again; resolves when what it says is in force, or was refused.
+    pub async fn reload(&self) {
+        let (asked, done) = oneshot::channel();
+        if self.0.reload.send(asked).await.is_ok() {
+            _ = done.await;
         }
     }
 
+    /// Resolves when the daemon was asked to end, by whomever.
+    pub async fn ending(&self) {
+        // The sender is in the daemon, so this ends only with a value.
+        _ = self.0.ending.subscribe().wait_for(Option::is_some).await;
+    }
+}
+
+impl Daemon {
+    /// Asks all processes to end, and waits until they have.
     async fn tell_agents(&self, force: bool) {
         let mut ends = Vec::new();
         for agent in self.registry.awake() {
@@ -254,13 +279,29 @@ impl Daemon {
     }
 }
 
+/// Ends all processes: those that work when their turn is done, unless that is to be forced.
+/// `tell` asks them to, by force or not, and waits until they have ended; it is not waited for
+/// longer than may be.
+async fn end_agents(mut ending: watch::Receiver<Option<End>>, tell: impl AsyncFn(bool)) {
+    let force = *ending.borrow_and_update() == Some(End::Forced);
+    if !force {
+        tokio::select! {
+            done = timeout(FINISH_TURNS, tell(false)) => if done.is_ok() { return },
+            _ = ending.wait_for(|end| *end == Some(End::Forced)) => {}
+        }
+    }
+    if timeout(FINISH, tell(true)).await.is_err() {
+        tracing::error!("some agents did not end in time");
+    }
+}
+
 /// Hands the sockets of browsers to connections.
 struct Browsers(Arc<Daemon>);
 
 impl Sockets for Browsers {
     fn connected(&self, socket: WebSocket, principal: PrincipalId) -> BoxFuture<'static, ()> {
         let daemon = Arc::clone(&self.0);
-        let limit = daemon.shared.settings.client_queue_bytes;
+        let limit = daemon.shared.tuning.borrow().client_queue_bytes;
         let client = daemon.shared.clients.join(Who::Browser(principal), limit);
         Box::pin(async move {
             let (records, sink) = websocket::split(socket);
@@ -279,5 +320,61 @@ impl Sockets for Browsers {
 
     fn close(&self, principal: &PrincipalId) {
         self.0.shared.clients.close_browser(principal);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use tokio::time::{Instant, sleep};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_comes_in_time_whatever_agents_do() {
+        const NEVER: Duration = Duration::from_secs(100_000);
+        let seconds = Duration::from_secs;
+        // What was asked for, how long a gentle and a forced end take, and when force is asked for
+        // as well; then what is told, and when it is over.
+        for (first, gentle, forced, force_at, told, over) in [
+            (End::Gently, seconds(3), NEVER, NEVER, &[false][..], 3),
+            (End::Gently, seconds(59), NEVER, NEVER, &[false], 59),
+            (End::Gently, NEVER, seconds(1), NEVER, &[false, true], 61),
+            (End::Gently, NEVER, NEVER, NEVER, &[false, true], 68),
+            (
+                End::Gently,
+                NEVER,
+                seconds(1),
+                seconds(5),
+                &[false, true],
+                6,
+            ),
+            (End::Gently, NEVER, NEVER, seconds(5), &[false, true], 13),
+            (End::Forced, NEVER, seconds(1), NEVER, &[true], 1),
+            (End::Forced, NEVER, NEVER, NEVER, &[true], 8),
+        ] {
+            let ending = watch::Sender::new(Some(first));
+            let (began, heard) = (Instant::now(), RefCell::new(Vec::new()));
+            let tell = async |force: bool| {
+                heard.borrow_mut().push(force);
+                sleep(if force { forced } else { gentle }).await;
+            };
+            let insist = async {
+                sleep(force_at).await;
+                ending.send_replace(Some(End::Forced));
+                std::future::pending::<()>().await;
+            };
+            tokio::select! {
+                () = end_agents(ending.subscribe(), tell) => {}
+                () = insist => {}
+            }
+            assert_eq!(*heard.borrow(), told, "{first:?}, {gentle:?}, {force_at:?}");
+            assert_eq!(
+                began.elapsed().as_secs(),
+                over,
+                "{first:?}, {gentle:?}, {force_at:?}"
+            );
+        }
     }
 }

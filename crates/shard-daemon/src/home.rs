@@ -98,6 +98,14 @@ pub enum StartError {
         /// Where it was to be.
         path: PathBuf,
     },
+    /// A socket that a service manager opened cannot be used.
+    #[error("the {kind} socket that the service manager opened cannot be used: {source}")]
+    Inherited {
+        /// `unix` or `TCP`.
+        kind: &'static str,
+        /// What is wrong with it.
+        source: io::Error,
+    },
     /// A file or folder is in the way.
     #[error("cannot {action} {path}: {source}")]
     Files {
@@ -218,9 +226,10 @@ pub(crate) fn listen(path: &Path) -> Result<UnixListener, StartError> {
     })
 }
 
-/// Takes away what tells of a daemon that is ending.
-pub(crate) fn remove(state_home: &Path, socket_path: &Path) {
-    for path in [socket_path, &DaemonFile::path(state_home)] {
+/// Takes away what tells of a daemon that is ending; the socket only if it is its own.
+pub(crate) fn remove(state_home: &Path, socket: Option<&Path>) {
+    let file = DaemonFile::path(state_home);
+    for path in socket.into_iter().chain([&*file]) {
         if let Err(error) = fs::remove_file(path) {
             tracing::debug!(path = %path.display(), %error, "could not be removed");
         }

@@ -7,8 +7,9 @@
 //!
 //! | module | owns |
 //! |---|---|
-//! | `daemon` | the whole: starts, listens, ends |
-//! | `registry` | which agents exist; `manifest` is their record on disk |
+//! | `daemon` | the whole: starts, listens, ends; `listeners` are its own or a service manager's |
+//! | `settings` | what it was told; `reload` follows the configuration |
+//! | `registry` | which agents exist; `manifest` is their record on disk, `stored` reads them all, `migration` those of older installations |
 //! | `agent` | one actor for each agent: clients on one side, its process on the other |
 //! | `runtime` | one process, from its start to the end of everything below it |
 //! | `client` | one actor for each connection, whatever carries it; `unix` accepts local ones |
@@ -24,20 +25,26 @@ mod digest;
 mod home;
 mod http;
 mod keys;
+mod listeners;
 mod manifest;
 mod metrics;
+mod migration;
 mod orchestrator;
 mod registry;
+mod reload;
 mod runtime;
 mod security;
 mod settings;
 mod state_file;
+mod stored;
 mod unix;
 
-pub use daemon::{Running, Stopper, start};
+pub use daemon::{Control, Running, start};
 pub use home::{DaemonFile, StartError};
+pub use listeners::Inherited;
 pub use manifest::{MadeBy, Managed, Manifest, ManifestError};
 pub use orchestrator::usage_rows;
 pub use security::access::{AccessError, Proxy, Upstream, WebAccess, WebOptions};
 pub use security::public_host::PublicHost;
 pub use settings::Settings;
+pub use stored::Stored;

@@ -121,6 +121,32 @@ pub enum ManifestError {
         /// What is wrong with it.
         reason: String,
     },
+    /// Another build wrote it.
+    #[error(
+        "{path} has version {version}, and this build reads version {VERSION}; it is left as it is"
+    )]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        version: u32,
+    },
+}
+
+impl ManifestError {
+    /// The file that it is about.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Io { path, .. } | Self::Corrupt { path, .. } | Self::Version { path, .. } => path,
+        }
+    }
+}
+
+/// What every version of the format has.
+#[derive(Deserialize)]
+struct Versioned {
+    version: u32,
 }
 
 impl Manifest {
@@ -156,16 +182,21 @@ impl Manifest {
             Ok(bytes) => bytes,
             Err(source) => return Err(ManifestError::Io { path, source }),
         };
+        // Before all else: what another version holds may not fit into this one's fields.
+        match serde_json::from_slice(&bytes) {
+            Ok(Versioned { version }) if version != VERSION => {
+                return Err(ManifestError::Version { path, version });
+            }
+            _ => {}
+        }
         let read: Result<Self, String> =
             serde_json::from_slice(&bytes).map_err(|error| error.to_string());
-        let checked = read.and_then(|manifest| match &manifest {
-            Self { version, .. } if *version != VERSION => Err(format!(
-                "it has version {version}, and this build reads version {VERSION}"
-            )),
-            Self {
-                agent_id: named, ..
-            } if named != agent_id => Err("it names another agent".to_owned()),
-            _ => Ok(manifest),
+        let checked = read.and_then(|manifest| {
+            if manifest.agent_id == *agent_id {
+                Ok(manifest)
+            } else {
+                Err("it names another agent".to_owned())
+            }
         });
         checked.map_err(|reason| ManifestError::Corrupt { path, reason })
     }
@@ -206,7 +237,8 @@ pub(crate) fn folder(state_home: &Path, agent_id: &AgentId) -> PathBuf {
     agents_folder(state_home).join(agent_id.as_str())
 }
 
-fn path(state_home: &Path, agent_id: &AgentId) -> PathBuf {
+/// The record of one agent.
+pub(crate) fn path(state_home: &Path, agent_id: &AgentId) -> PathBuf {
     folder(state_home, agent_id).join("manifest.json")
 }
 
@@ -230,6 +262,7 @@ mod tests {
         let text = std::fs::read_to_string(path(home.path(), &id)).unwrap();
         for (from, to, reason) in [
             ("\"version\": 1", "\"version\": 2", "version 2"),
+            ("\"version\": 1", "\"version\": 9, \"cwd\": {}", "version 9"),
             ("\"agent-1\"", "\"agent-2\"", "names another agent"),
             ("{", "", "no record of an agent"),
         ] {

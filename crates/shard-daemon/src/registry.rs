@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use shard_protocol::{ErrorBody, RequestKey};
@@ -10,8 +9,10 @@ use shard_types::{AgentId, AgentInfo, ErrorCode, RuntimeState, SessionId};
 
 use crate::agent::{Agent, Shared};
 use crate::client::refuse;
-use crate::manifest::{self, Manifest};
+use crate::manifest::Manifest;
 use crate::metrics;
+use crate::migration;
+use crate::stored::Stored;
 
 /// All agents, awake or not.
 ///
@@ -24,23 +25,28 @@ pub(crate) struct Registry {
 }
 
 impl Registry {
-    /// Reads the records of all agents. One that cannot be read is left where it is and told in
-    /// the log; the others work.
+    /// Takes in the records of all agents, with those of older installations. One that cannot be read is left where it is and told
+    /// in the log; the others work.
     ///
     /// # Errors
     /// When the folder of agents cannot be read.
     pub(crate) fn load(shared: Arc<Shared>) -> io::Result<Self> {
-        let state_home = shared.settings.state_home.clone();
-        let mut agents = HashMap::new();
-        for id in stored(&state_home)? {
-            match Manifest::read(&state_home, &id) {
-                Ok(manifest) => {
-                    let agent = Agent::new(manifest, Arc::clone(&shared), true);
-                    agents.insert(id, Arc::new(agent));
-                }
-                Err(error) => tracing::warn!(%error, "an agent is left out"),
-            }
+        let settings = &shared.settings;
+        let mut stored = Stored::read(&settings.state_home)?;
+        let policy = shared.tuning.borrow().headless_policy;
+        migration::migrate(&settings.state_home, policy, &mut stored).log();
+        let Stored {
+            manifests,
+            left_out,
+        } = stored;
+        for error in left_out {
+            tracing::warn!(%error, "an agent is left out; `shard doctor` says what to do");
         }
+        let agents = manifests.into_iter().map(|manifest| {
+            let agent = Agent::new(manifest, Arc::clone(&shared), true);
+            (agent.id.clone(), Arc::new(agent))
+        });
+        let agents: HashMap<_, _> = agents.collect();
         for agent in agents.values() {
             let parent = agent.manifest().managed.parent_agent_id;
             if let Some(parent) = parent.and_then(|id| agents.get(&id)) {
@@ -48,8 +54,8 @@ impl Registry {
             }
         }
         Ok(Self {
-            shared,
             agents: RwLock::new(agents),
+            shared,
         })
     }
 
@@ -154,19 +160,4 @@ impl Registry {
             tracing::warn!(agent = %id, %error, "what an agent left could not be removed");
         }
     }
-}
-
-/// The ids of the agents that have a folder.
-fn stored(state_home: &Path) -> io::Result<Vec<AgentId>> {
-    let entries = match std::fs::read_dir(manifest::agents_folder(state_home)) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
-    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    // Definitions of agents may lie in the same folder, as files.
-    Ok(names
-        .filter(|name| name.starts_with("agent-"))
-        .filter_map(|name| name.parse().ok())
-        .collect())
 }

@@ -68,7 +68,7 @@ async fn converse(
             Err(_) => return tracing::warn!("what agents started has too many connections"),
         };
     }
-    let limit = daemon.shared.settings.client_queue_bytes;
+    let limit = daemon.shared.tuning.borrow().client_queue_bytes;
     let client = daemon.shared.clients.join(who, limit);
     let (reader, sink) = stream.into_split();
     let writer = Arc::clone(&client);

@@ -4,10 +4,11 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
-use shard_testkit::{ScriptedModel, alive, descendants, reply, text, tool, until};
+use shard_testkit::{ScriptedModel, alive, descendants, reply, run_cli, signal, text, tool, until};
 
-use crate::{Site, lines, transcript};
+use crate::{Site, transcript};
 
 /// The `sleep` processes below a process that sleep so long.
 pub(crate) fn sleeping(pid: u32, seconds: &[&str]) -> Vec<u32> {
@@ -45,6 +46,32 @@ async fn what_a_dead_daemon_left_stands_in_nobody_s_way() {
     assert!(alive(bystander.id()));
     bystander.kill().unwrap();
     bystander.wait().unwrap();
+}
+
+#[tokio::test]
+async fn a_daemon_is_up_when_it_answers_whatever_files_say() {
+    let site = Site::start(ScriptedModel::silent()).await;
+    let cli = async |args: &[&str]| run_cli(&site.home, args, None).await;
+    assert_eq!(cli(&["ls"]).await.code(), 0);
+    // One that is held up keeps its home, and is waited for no longer than a few seconds.
+    signal(site.daemon.pid(), Signal::STOP);
+    let held_up = cli(&["ls"]).await;
+    assert_eq!(held_up.code(), 3, "{}", held_up.stderr);
+    let second = cli(&["daemon", "--port", "0"]).await;
+    assert!(second.stderr.contains("serves"), "{}", second.stderr);
+    signal(site.daemon.pid(), Signal::CONT);
+    assert_eq!(cli(&["ls"]).await.code(), 0);
+    // One that is dead is not up, though its files are there and its number is somebody else's.
+    site.daemon.kill9().await;
+    let path = site.home.shard_home().join("daemon.json");
+    let mut file: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    file["pid"] = json!(std::process::id());
+    fs::write(&path, file.to_string()).unwrap();
+    assert!(site.daemon.socket().exists());
+    let dead = cli(&["ls"]).await;
+    assert_eq!(dead.code(), 3, "{}", dead.stderr);
+    let doctor = cli(&["doctor"]).await;
+    assert!(!doctor.stdout.contains("BAD"), "{}", doctor.stdout);
 }
 
 #[tokio::test]
@@ -127,53 +154,6 @@ async fn two_agents_have_nothing_in_common() {
             assert_eq!(mode(path.clone()), wanted, "{}", path.display());
         }
     }
-}
-
-#[tokio::test]
-async fn a_record_that_cannot_be_read_is_left_out_and_the_rest_works() {
-    let mut site = Site::start(ScriptedModel::start(["one", "two"])).await;
-    let good = site.agent().await;
-    good.turn("kept").await;
-    let (good, broken, empty) = (good.id.clone(), site.create().await, site.create().await);
-    site.client.ok("daemon.shutdown", json!({})).await;
-    assert!(site.daemon.exited().await.success());
-    let manifest = |id: &str| {
-        let agents = site.home.shard_home().join("agents");
-        agents.join(id).join("manifest.json")
-    };
-    let damaged = [
-        (manifest(&broken), "{\"version\": 1, \"agent"),
-        (manifest(&empty), ""),
-    ];
-    for (path, bytes) in &damaged {
-        fs::write(path, bytes).unwrap();
-    }
-    // What a writer that was killed left, and what was never an agent.
-    let agents = site.home.shard_home().join("agents");
-    fs::write(agents.join(&good).join(".new-abc123"), "{").unwrap();
-    fs::write(agents.join("reviewer.md"), "a definition").unwrap();
-    fs::create_dir(agents.join("agent-empty")).unwrap();
-    site.start_again().await;
-    let listed = site.client.agents().await;
-    assert_eq!(listed.len(), 1);
-    let attach = json!({ "agent_id": broken });
-    site.client
-        .refused("NOT_FOUND", "agent.attach", attach)
-        .await;
-    let agent = site.client.attach(&good).await;
-    assert_eq!(
-        transcript(&agent.sync["live_window"]["messages"]),
-        lines(&[("user", "kept"), ("assistant", "one")])
-    );
-    assert_eq!(agent.turn("go on").await.text(), "two");
-    for (path, bytes) in &damaged {
-        assert_eq!(fs::read_to_string(path).unwrap(), *bytes, "left as it was");
-    }
-    assert!(
-        site.daemon.stderr().contains("left out"),
-        "{}",
-        site.daemon.stderr()
-    );
 }
 
 #[tokio::test]

@@ -5,18 +5,22 @@
 
 mod asks;
 mod browsers;
+mod configuration;
 mod crash;
 mod creating;
 mod cut_points;
+mod ends;
 mod grants;
 mod hierarchy;
 mod lifecycle;
 mod messages;
 mod metrics;
+mod records;
 mod remote;
 mod resources;
 mod restoring;
 mod secrets;
+mod service;
 mod sessions;
 mod shutdown;
 mod slow_clients;

@@ -1,13 +1,14 @@
 //! `shard daemon`: the daemon in the foreground.
 
+mod service;
+
 use std::io::IsTerminal;
-use std::time::Duration;
 
 use anyhow::Context;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use shard_config::Config;
-use shard_daemon::Settings;
-use tokio::signal::unix::{SignalKind, signal};
+use shard_daemon::{Control, Inherited, Settings};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{LAST_WORK, load_config};
 use crate::args::DaemonArgs;
@@ -18,9 +19,6 @@ use crate::places::Places;
 /// get the same, some of which look at every number up to it when they start.
 const OPEN_FILES: u64 = 16_384;
 
-/// No agent is idle for longer than this.
-const AGES: u64 = 10 * 365 * 24 * 3600;
-
 pub(crate) fn run(args: &DaemonArgs) -> Result<(), Failure> {
     let places = Places::find()?;
     if args.background {
@@ -28,6 +26,7 @@ pub(crate) fn run(args: &DaemonArgs) -> Result<(), Failure> {
         rustix::process::setsid().context("cannot leave the terminal")?;
     }
     let config = load_config(&places)?;
+    let inherited = service::sockets()?;
     raise_open_files();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads())
@@ -40,7 +39,7 @@ pub(crate) fn run(args: &DaemonArgs) -> Result<(), Failure> {
         Url::Print
     };
     let settings = settings(args, &places, &config)?;
-    let served = runtime.block_on(serve(settings, url));
+    let served = runtime.block_on(serve(settings, &config, inherited, url));
     runtime.shutdown_timeout(LAST_WORK);
     served
 }
@@ -76,55 +75,77 @@ fn threads() -> usize {
 }
 
 fn settings(args: &DaemonArgs, places: &Places, config: &Config) -> Result<Settings, Failure> {
-    let idle = args
-        .idle_timeout
-        .unwrap_or(config.daemon.idle_timeout_secs)
-        .min(AGES);
     Ok(Settings {
         state_home: places.state_home.clone(),
         config_path: places.config.clone(),
         home: places.home.clone(),
         runtime_dir: places.runtime_dir.clone(),
         web: args.remote.access(config)?,
-        port: args.port.unwrap_or(config.daemon.port),
+        allowed_origins: args.remote.allowed_origins.clone(),
+        port: args.port,
         trust_project: args.trust_project,
-        idle_timeout: Duration::from_secs(idle),
-        ask_timeout: Duration::from_secs(config.permissions.ask_timeout_secs.min(AGES)),
-        headless_policy: config.permissions.headless_policy,
-        client_queue_bytes: usize::try_from(config.daemon.client_queue_bytes).unwrap_or(usize::MAX),
+        idle_timeout_secs: args.idle_timeout,
     })
 }
 
-async fn serve(settings: Settings, url: Url) -> Result<(), Failure> {
+async fn serve(
+    settings: Settings,
+    config: &Config,
+    inherited: Inherited,
+    url: Url,
+) -> Result<(), Failure> {
     // Before anything is there that an early signal would leave behind.
-    let mut signals = [
-        signal(SignalKind::interrupt())?,
-        signal(SignalKind::terminate())?,
-        signal(SignalKind::hangup())?,
-    ];
+    let signals = Signals {
+        interrupt: signal(SignalKind::interrupt())?,
+        terminate: signal(SignalKind::terminate())?,
+        hangup: signal(SignalKind::hangup())?,
+    };
     for warning in settings.web.warnings() {
         tracing::warn!("{warning}");
     }
-    let daemon = shard_daemon::start(settings).await?;
+    let daemon = shard_daemon::start(settings, config, inherited).await?;
     if url == Url::Print {
         invite(&daemon.setup_url())?;
     }
     tracing::info!(port = daemon.port(), "listening");
-    let stopper = daemon.stopper();
-    let stopping = tokio::spawn(async move {
-        loop {
-            let [interrupt, terminate, hangup] = &mut signals;
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-                _ = hangup.recv() => {}
-            }
-            stopper.stop();
-        }
+    service::ready();
+    let obeying = tokio::spawn(signals.obey(daemon.control()));
+    let control = daemon.control();
+    let telling = tokio::spawn(async move {
+        control.ending().await;
+        service::stopping();
     });
     daemon.run().await;
-    stopping.abort();
+    obeying.abort();
+    telling.abort();
     Ok(())
+}
+
+/// What the system asks of the daemon.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    async fn obey(mut self, control: Control) {
+        loop {
+            tokio::select! {
+                _ = self.interrupt.recv() => control.stop(),
+                _ = self.terminate.recv() => control.stop(),
+                _ = self.hangup.recv() => {
+                    // Apart, so that a slow disk does not hold up what asks for the end.
+                    let control = control.clone();
+                    tokio::spawn(async move {
+                        service::reloading();
+                        control.reload().await;
+                        service::ready();
+                    });
+                }
+            }
+        }
+    }
 }
 
 fn invite(url: &str) -> std::io::Result<()> {

@@ -1,5 +1,6 @@
 //! `shard doctor`: what is set up, what is wrong, and what to do about it.
 
+mod agents;
 mod resources;
 mod running;
 
@@ -74,6 +75,7 @@ pub(crate) fn run(args: DoctorArgs) -> Result<(), Failure> {
     );
     found_here(&mut findings)?;
     programs(&mut findings);
+    agents::look(&places, &mut findings);
     sessions(&places.state_home, &mut findings);
     show(&args, &findings.0)?;
     let problem = findings

@@ -14,13 +14,14 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use shard_protocol::{Aborted, Answered, AttachRole, ErrorBody, Terminated};
-use shard_types::{AgentStatus, ErrorCode, Phase, RuntimeState};
+use shard_types::{AgentId, AgentStatus, ErrorCode, Phase, RuntimeState};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use super::asks::Asks;
 use super::attachments::Welcome;
 use super::calls::Calls;
+use super::crashes::{Crashes, Pause};
 use super::process::{Process, Waiting, Why};
 use super::{Agent, AskedFor, GrantsWish, Shared, Wish, grants};
 use crate::client::{ClientId, Reply, data, not_attached, refuse};
@@ -32,6 +33,8 @@ const IN_BAND: Duration = Duration::from_secs(5);
 
 /// Runs the actor for as long as somebody can reach it.
 pub(super) async fn run(agent: Arc<Agent>, shared: Arc<Shared>, mut inbox: mpsc::Receiver<Wish>) {
+    // Its sender is in `shared`, which lives as long as this.
+    let mut tuning = shared.tuning.subscribe();
     let mut broker = Broker {
         prefix: format!("{{\"agent_id\":\"{}\",", agent.id),
         responders: shared.responders.subscribe(),
@@ -41,6 +44,7 @@ pub(super) async fn run(agent: Arc<Agent>, shared: Arc<Shared>, mut inbox: mpsc:
         asks: Asks::default(),
         calls: Calls::default(),
         process: Process::None,
+        crashes: Crashes::default(),
         waiting: Vec::new(),
         killers: Vec::new(),
         grants: Vec::new(),
@@ -67,6 +71,8 @@ pub(super) async fn run(agent: Arc<Agent>, shared: Arc<Shared>, mut inbox: mpsc:
                 broker.reconsider_asks();
             }
             () = at(deadline) => broker.on_deadline(),
+            // Deadlines that follow the configuration are worked out anew.
+            _ = tuning.changed() => {}
         }
     }
 }
@@ -78,6 +84,24 @@ fn answers_a_question(kind: &str) -> bool {
 
 fn shutting_down() -> ErrorBody {
     refuse(ErrorCode::Conflict, "the daemon is shutting down")
+}
+
+/// Why a process is not even started.
+fn failed_too_often(agent_id: &AgentId, pause: Pause<'_>) -> ErrorBody {
+    let Pause {
+        failures,
+        left,
+        reason,
+    } = pause;
+    let seconds = left.as_millis().div_ceil(1000);
+    let message = format!(
+        "the process of {agent_id} failed {failures} times in a row, so it is not started now; try \
+         again in {seconds} s, or at once after `agent.kill`. The last time: {reason}"
+    );
+    let mut error = refuse(ErrorCode::RuntimeStartFailed, message);
+    let left = u64::try_from(left.as_millis()).unwrap_or(u64::MAX).max(1);
+    error.data = Some(serde_json::json!({ "retry_after_ms": left }));
+    error
 }
 
 struct Broker {
@@ -92,6 +116,7 @@ struct Broker {
     asks: Asks,
     calls: Calls,
     process: Process,
+    crashes: Crashes,
     /// For a process that is ready.
     waiting: Vec<Waiting>,
     /// Those who wait for the end of the process.
@@ -183,7 +208,7 @@ impl Broker {
 
     /// Somebody may have come who can answer, or the last one have left: here or at an ancestor.
     fn reconsider_asks(&mut self) {
-        let patience = self.shared.settings.ask_timeout;
+        let patience = self.shared.tuning.borrow().ask_timeout;
         self.asks
             .responders_changed(self.agent.has_responder(), Instant::now(), patience);
         self.delegate();
@@ -287,7 +312,11 @@ impl Broker {
 
     fn terminate(&mut self, reply: Reply) {
         let deferred = match self.process {
-            Process::None | Process::Ending { .. } => false,
+            Process::None => {
+                self.set_state(AgentStatus::Idle, RuntimeState::Stopped);
+                false
+            }
+            Process::Ending { .. } => false,
             Process::Running { .. } if self.is_inactive() => {
                 self.process.end(Stop::Gently, Why::Wanted);
                 false
@@ -301,7 +330,10 @@ impl Broker {
     }
 
     fn kill(&mut self, force: bool, reply: Reply) {
+        // Whoever does that looks after it.
+        self.crashes.forgive();
         if matches!(self.process, Process::None) {
+            self.set_state(AgentStatus::Idle, RuntimeState::Stopped);
             return reply.send(Ok(serde_json::Value::Null));
         }
         self.killers.push(reply);
@@ -352,6 +384,10 @@ impl Broker {
         if self.shut {
             return self.turn_away(&shutting_down());
         }
+        if let Some(pause) = self.crashes.in_the_way(Instant::now()) {
+            let error = failed_too_often(&self.agent.id, pause);
+            return self.turn_away(&error);
+        }
         let settings = &self.shared.settings;
         let launch = Launch {
             agent_id: self.agent.id.clone(),
@@ -360,6 +396,7 @@ impl Broker {
             trust_project: settings.trust_project,
         };
         self.stop_when_idle = false;
+        self.crashes.started();
         self.process = Process::Starting {
             runtime: Runtime::start(launch),
             greeted: false,
@@ -396,7 +433,7 @@ impl Broker {
     /// When a process that has nothing to do is ended.
     fn idle_deadline(&self) -> Option<Instant> {
         let idle = matches!(self.process, Process::Running { .. }) && self.is_inactive();
-        idle.then(|| self.active_at + self.shared.settings.idle_timeout)
+        idle.then(|| self.active_at + self.shared.tuning.borrow().idle_timeout)
     }
 
     /// When a process that is not being ended anyway must have answered something.

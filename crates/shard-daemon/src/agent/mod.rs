@@ -9,12 +9,14 @@
 //! | `grants` | standing permissions, asked of the process or, while there is none, of the file |
 //! | `asks` | questions that are open, and when the headless policy applies |
 //! | `calls` | commands that the process has yet to answer |
+//! | `crashes` | how often its processes failed, and when the next may start |
 //! | `process` | where the process stands: starting, running, ending |
 
 mod asks;
 mod attachments;
 mod broker;
 mod calls;
+mod crashes;
 mod grants;
 mod hierarchy;
 mod process;
@@ -29,7 +31,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::client::{ClientId, Clients, Reply, refuse};
 use crate::manifest::Manifest;
 use crate::metrics::Metrics;
-use crate::settings::Settings;
+use crate::settings::{Settings, Tuning};
 
 pub(crate) use grants::GrantsWish;
 
@@ -42,6 +44,8 @@ const INBOX: usize = 256;
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) settings: Settings,
+    /// What follows the configuration; whoever waits by it hears of changes.
+    pub(crate) tuning: watch::Sender<Tuning>,
     pub(crate) socket_path: std::path::PathBuf,
     pub(crate) clients: Clients,
     /// Told whenever an agent gets its first responder, or loses its last one: it may be that of
@@ -144,7 +148,7 @@ enum OnDisk {
     Removed,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Record {
     pub(crate) manifest: Manifest,
     pub(crate) status: AgentStatus,
@@ -204,32 +208,29 @@ impl Agent {
 
     /// As it is listed.
     pub(crate) fn info(&self) -> AgentInfo {
-        let Record {
-            manifest,
-            status,
-            runtime_state,
-            ..
-        } = self.record().clone();
-        let (provider, model) = match manifest.model.as_deref().and_then(|id| id.split_once('/')) {
-            Some((provider, model)) => (Some(provider.to_owned()), Some(model.to_owned())),
-            None => (None, manifest.model),
+        let record = self.record();
+        let (manifest, managed) = (&record.manifest, &record.manifest.managed);
+        let model = manifest.model.as_deref();
+        let (provider, model) = match model.and_then(|id| id.split_once('/')) {
+            Some((provider, model)) => (Some(provider), Some(model)),
+            None => (None, model),
         };
         AgentInfo {
-            agent_id: manifest.agent_id,
-            session_id: Some(manifest.session_id),
-            name: manifest.name,
+            agent_id: manifest.agent_id.clone(),
+            session_id: Some(manifest.session_id.clone()),
+            name: manifest.name.clone(),
             cwd: manifest.cwd.to_string_lossy().into_owned(),
-            model,
-            provider,
-            mode: manifest.mode,
-            status,
-            runtime_state,
+            model: model.map(str::to_owned),
+            provider: provider.map(str::to_owned),
+            mode: manifest.mode.clone(),
+            status: record.status,
+            runtime_state: record.runtime_state,
             created_at: manifest.created_at,
-            usage: manifest.usage,
-            parent_agent_id: manifest.managed.parent_agent_id,
-            alias: manifest.managed.alias,
-            definition_name: manifest.managed.definition_name,
-            display_name: manifest.managed.display_name,
+            usage: manifest.usage.clone(),
+            parent_agent_id: managed.parent_agent_id.clone(),
+            alias: managed.alias.clone(),
+            definition_name: managed.definition_name.clone(),
+            display_name: managed.display_name.clone(),
         }
     }
 

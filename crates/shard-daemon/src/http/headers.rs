@@ -17,7 +17,7 @@ pub(super) fn single(headers: &HeaderMap, name: HeaderName) -> Option<&HeaderVal
 }
 
 /// The request's origin, if it is an allowed one.
-pub(super) fn accepted_origin<'p>(policy: &'p Policy, headers: &HeaderMap) -> Option<&'p str> {
+pub(super) fn accepted_origin<'h>(policy: &Policy, headers: &'h HeaderMap) -> Option<&'h str> {
     policy.accepted_origin(single(headers, ORIGIN)?.as_bytes())
 }
 

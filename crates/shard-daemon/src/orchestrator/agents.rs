@@ -120,7 +120,7 @@ async fn make(
         skills: wish.skills,
         headless_policy: wish
             .headless_policy
-            .unwrap_or(daemon.shared.settings.headless_policy),
+            .unwrap_or_else(|| daemon.shared.tuning.borrow().headless_policy),
         // What else a managed child has is the daemon's to say, not a client's.
         managed: Managed {
             parent_agent_id: wish.parent_agent_id,
@@ -157,7 +157,8 @@ async fn start(daemon: &Daemon, agent: &Arc<Agent>) -> Outcome {
         }
         Err(mut error) => {
             agent.announce();
-            error.data = Some(serde_json::json!({ "agent_id": agent.id }));
+            let data = error.data.get_or_insert_with(|| serde_json::json!({}));
+            data["agent_id"] = serde_json::json!(agent.id);
             Err(error)
         }
     }

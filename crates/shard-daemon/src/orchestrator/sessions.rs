@@ -240,7 +240,7 @@ pub(crate) async fn activate(daemon: &Daemon, id: &SessionId) -> Result<AgentId,
     let (path, cwd) = adoptable(daemon, id).await?;
     let manifest = Manifest {
         session_path: Some(path),
-        headless_policy: daemon.shared.settings.headless_policy,
+        headless_policy: daemon.shared.tuning.borrow().headless_policy,
         ..Manifest::new(AgentId::generate(), id.clone(), cwd, time::now_ms())
     };
     let agent = agents::keep(daemon, manifest).await?;

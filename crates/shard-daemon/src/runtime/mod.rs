@@ -64,6 +64,16 @@ pub(crate) struct Ending {
     pub(crate) last_words: String,
 }
 
+impl Ending {
+    /// How it ended and what it said last, for whoever asked for the process.
+    pub(crate) fn in_words(&self) -> String {
+        if self.last_words.is_empty() {
+            return self.reason.clone();
+        }
+        format!("{}; its last words: {}", self.reason, self.last_words)
+    }
+}
+
 /// How to end a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {

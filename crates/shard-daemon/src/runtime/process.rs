@@ -57,6 +57,11 @@ impl Launch {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
+            // What the service manager told the daemon is for nobody else.
+            .env_remove("NOTIFY_SOCKET")
+            .env_remove("LISTEN_FDS")
+            .env_remove("LISTEN_PID")
+            .env_remove("LISTEN_FDNAMES")
             // What a terminal sends to the daemon is for the daemon.
             .process_group(0)
             .kill_on_drop(true);

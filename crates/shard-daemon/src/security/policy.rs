@@ -5,6 +5,7 @@
 //! spelling of loopback, no suffix, no forwarded value ever becomes a match.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use super::access::{Proxy, WebAccess};
 use super::cookie::Scheme;
@@ -16,7 +17,10 @@ pub(crate) struct Policy {
     port: u16,
     host: Host,
     own_origin: String,
-    allowed_origins: Vec<String>,
+    /// Pages that may speak to it whatever the configuration says: its own, in loopback.
+    always_allowed: Vec<String>,
+    /// Behind a lock that is held to compare: the configuration may change.
+    allowed_origins: Arc<RwLock<Vec<String>>>,
     proxy: Option<Proxy>,
     /// Requests in plaintext are served.
     allows_plaintext: bool,
@@ -71,10 +75,10 @@ impl Policy {
                 (Host::Listener(host), own_origin)
             }
         };
-        let mut allowed_origins = access.allowed_origins().to_vec();
+        let mut always_allowed = Vec::new();
         let (proxy, allows_plaintext) = match access {
             WebAccess::Loopback { .. } => {
-                allowed_origins.push(own_origin.clone());
+                always_allowed.push(own_origin.clone());
                 (None, true)
             }
             WebAccess::Direct { .. } => (None, true),
@@ -84,14 +88,26 @@ impl Policy {
                 ..
             } => (Some(proxy.clone()), *allows_plaintext),
         };
-        Self {
+        let policy = Self {
             port: listener.port(),
             host,
             own_origin,
-            allowed_origins,
+            always_allowed,
+            allowed_origins: Arc::default(),
             proxy,
             allows_plaintext,
-        }
+        };
+        policy.allow(access.allowed_origins());
+        policy
+    }
+
+    /// From now on these origins are accepted, beside its own in loopback, and no others.
+    pub(crate) fn allow(&self, origins: &[String]) {
+        let mut allowed = self
+            .allowed_origins
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        *allowed = [&self.always_allowed, origins].concat();
     }
 
     /// Looks at a request from `peer`; `values` gives all values of a header, named in lower case.
@@ -137,11 +153,13 @@ impl Policy {
         }
     }
 
-    /// The allowed origin that equals this header value.
+    /// This header value, if it equals an allowed origin.
     #[must_use]
-    pub(crate) fn accepted_origin(&self, origin: &[u8]) -> Option<&str> {
-        let mut allowed = self.allowed_origins.iter().map(String::as_str);
-        allowed.find(|allowed| allowed.as_bytes() == origin)
+    pub(crate) fn accepted_origin<'h>(&self, origin: &'h [u8]) -> Option<&'h str> {
+        let allowed = self.allowed_origins.read();
+        let allowed = allowed.unwrap_or_else(PoisonError::into_inner);
+        let accepted = allowed.iter().any(|allowed| allowed.as_bytes() == origin);
+        accepted.then(|| std::str::from_utf8(origin).ok()).flatten()
     }
 
     /// The address to open in a browser, without a slash at its end.

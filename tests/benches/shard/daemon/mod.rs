@@ -1,10 +1,12 @@
-//! What the daemon adds: memory for each agent, time for each chunk, and how much passes through.
+//! What the daemon adds: memory for each agent, time for each chunk, and how much passes through;
+//! and what many stored agents cost.
 
 mod chunks;
 mod events;
 mod memory;
 mod new_agent;
 mod peer;
+mod stored;
 
 use anyhow::Result;
 
@@ -25,5 +27,6 @@ pub(crate) async fn measure(table: &mut Table) -> Result<()> {
         .times("a chunk, from the model through the daemon", &chunks.daemon)
         .aim("the process + 0.2 ms")
         .beside(chunks.daemon.median(), chunks.bare.median());
+    stored::times()?.report(table);
     events::report(table)
 }

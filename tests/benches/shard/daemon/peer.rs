@@ -68,14 +68,19 @@ impl Peer {
         Ok(())
     }
 
-    fn request(&mut self, mut message: Value) -> Result<Value> {
+    /// Asks for something; gives the answer as it came.
+    pub(crate) fn answer(&mut self, mut message: Value) -> Result<&str> {
         self.last_id += 1;
         let id = format!("b{}", self.last_id);
         message["id"] = json!(id);
         self.writer.write_all(format!("{message}\n").as_bytes())?;
         let wanted = format!("\"id\":\"{id}\"");
         while !self.line()?.contains(&wanted) {}
-        let response: Value = serde_json::from_str(&self.line)?;
+        Ok(&self.line)
+    }
+
+    fn request(&mut self, message: Value) -> Result<Value> {
+        let response: Value = serde_json::from_str(self.answer(message.clone())?)?;
         if response["success"] != true {
             bail!("{message} failed: {response}");
         }

@@ -3,6 +3,7 @@
 use shard_protocol::{AgentExited, ErrorBody};
 use shard_types::event::Error;
 use shard_types::{AgentId, AgentStatus, ErrorCode, RuntimeState};
+use tokio::time::Instant;
 
 use super::super::process::{Process, Waiting, Why};
 use super::Broker;
@@ -18,6 +19,7 @@ impl Broker {
         self.queued = 0;
         self.save();
         self.activity = None;
+        self.note_end(&process, ending);
         match process {
             Process::Ending {
                 why: Why::Wanted, ..
@@ -47,6 +49,26 @@ impl Broker {
             self.ended_for_good();
         } else if !self.waiting.is_empty() || self.agent.audience().attachments.has_reserved() {
             self.start();
+        }
+    }
+
+    /// Counts an end that nobody wanted.
+    fn note_end(&mut self, process: &Process, ending: &Ending) {
+        let now = Instant::now();
+        match process {
+            Process::Ending {
+                why: Why::Wanted, ..
+            } => self.crashes.stopped(now),
+            Process::Starting {
+                fatal: Some(fatal), ..
+            } => self.crashes.failed(now, fatal.message.clone()),
+            Process::Ending {
+                why: Why::Broken(what),
+                ..
+            } => self
+                .crashes
+                .failed(now, format!("{what}; {}", ending.in_words())),
+            _ => self.crashes.failed(now, ending.in_words()),
         }
     }
 
@@ -80,16 +102,10 @@ impl Broker {
 fn start_failure(agent_id: &AgentId, ending: &Ending, fatal: Option<&Error>) -> ErrorBody {
     let message = match fatal {
         Some(fatal) => fatal.message.clone(),
-        None => {
-            let mut message = format!(
-                "the process of {agent_id} did not become ready: {}",
-                ending.reason
-            );
-            if !ending.last_words.is_empty() {
-                message = format!("{message}; its last words: {}", ending.last_words);
-            }
-            message
-        }
+        None => format!(
+            "the process of {agent_id} did not become ready: {}",
+            ending.in_words()
+        ),
     };
     let code = match fatal {
         Some(fatal) if fatal.code == ErrorCode::SessionCorrupt => ErrorCode::SessionCorrupt,

@@ -85,6 +85,7 @@ impl Broker {
                 true
             }
             What::TurnEnd => {
+                self.crashes.worked();
                 self.save();
                 true
             }
@@ -168,6 +169,7 @@ impl Broker {
         };
         self.epoch += 1;
         self.active_at = Instant::now();
+        self.crashes.ready(self.active_at);
         self.queued = head.queue.len();
         self.agent.update(|record| {
             record.manifest.mode = Some(head.mode);
