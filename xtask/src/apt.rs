@@ -42,7 +42,7 @@ pub(crate) fn unpack(packages: &[&str], folder: &Path) -> Result<()> {
         let archive: PathBuf = archive.with_context(cannot)?.path();
         program::run(command.arg("--extract").arg(archive).arg(folder))?;
     }
-    Ok(())
+    std::fs::remove_dir_all(&archives).with_context(cannot)
 }
 
 /// Lists of packages may be old or missing; bringing them is slow, so not before that is known.

@@ -150,7 +150,7 @@ pub(crate) struct RemoteArgs {
     /// What browsers elsewhere call the daemon, as it stands in their address bar.
     #[arg(long, value_name = "HOST[:PORT]")]
     pub(crate) public_host: Option<String>,
-    /// A page that may talk to the daemon, such as https://shard.example; may be repeated.
+    /// A page that may talk to the daemon, such as `https://shard.example`; may be repeated.
     #[arg(long = "allowed-origin", value_name = "ORIGIN")]
     pub(crate) allowed_origins: Vec<String>,
     /// Believe what a proxy says that connects from there: `loopback`, or an IP address.

@@ -31,8 +31,7 @@ pub(super) async fn gate(
     let policy = app.http.security.policy();
     let effective = match judge(policy, peer, &request) {
         Ok(effective) => effective,
-        Err(refusal) => {
-            let mut response = refuse(policy, refusal);
+        Err(mut response) => {
             protect(&app, response.headers_mut());
             return response;
         }
@@ -58,50 +57,41 @@ pub(super) async fn gate(
 
 /// A page at a name that was made to point here must get nothing, so the one `Host` has to be the
 /// right one, byte for byte. A target with a host of its own would be a second opinion on it.
-fn judge(policy: &Policy, peer: IpAddr, request: &Request) -> Result<Effective, Refused> {
+fn judge(policy: &Policy, peer: IpAddr, request: &Request) -> Result<Effective, Response> {
     if request.uri().authority().is_some() {
-        return Err(Refused::Rule(Refusal::Misdirected));
+        return Err(refuse(policy, Refusal::Misdirected));
     }
     let headers = request.headers();
     let values = |name: &str| headers.get_all(name).into_iter().map(HeaderValue::as_bytes);
-    match policy.judge(peer, values) {
+    match (policy.judge(peer, values), request.uri().path()) {
         // Whoever watches the daemon may be told that it lives; nobody's secret is in that.
-        Err(Refusal::Plaintext) if request.uri().path() == "/healthz" => Ok(Effective {
+        (Err(Refusal::Plaintext), "/healthz") => Ok(Effective {
             scheme: Scheme::Http,
         }),
         // The cookie is wrong whatever else is.
-        Err(Refusal::Plaintext)
-            if request.uri().path() == "/bootstrap" && has_stray_cookie(Scheme::Http, headers) =>
-        {
-            Err(Refused::StrayCookie)
+        (Err(Refusal::Plaintext), "/bootstrap") if has_stray_cookie(Scheme::Http, headers) => {
+            Err(answer::stray_cookie())
         }
-        judged => judged.map_err(Refused::Rule),
+        (judged, _) => judged.map_err(|refusal| refuse(policy, refusal)),
     }
 }
 
-/// Why a request goes no further than this.
-enum Refused {
-    Rule(Refusal),
-    StrayCookie,
-}
-
-fn refuse(policy: &Policy, refused: Refused) -> Response {
+fn refuse(policy: &Policy, refusal: Refusal) -> Response {
     let own_origin = policy.own_origin();
-    let (status, text) = match refused {
-        Refused::StrayCookie => return answer::stray_cookie(),
-        Refused::Rule(Refusal::Misdirected) => (
+    let (status, text) = match refusal {
+        Refusal::Misdirected => (
             StatusCode::MISDIRECTED_REQUEST,
             format!("this daemon answers only at {own_origin}/ : open that address"),
         ),
-        Refused::Rule(Refusal::ForwardedTwice) => (
+        Refusal::ForwardedTwice => (
             StatusCode::BAD_REQUEST,
             "a forwarded header came twice: have the proxy set it, not add to it".to_owned(),
         ),
-        Refused::Rule(Refusal::ForwardedHost) => (
+        Refusal::ForwardedHost => (
             StatusCode::BAD_REQUEST,
             format!("the proxy was asked for another host than {own_origin}/ : open that address"),
         ),
-        Refused::Rule(Refusal::Plaintext) => (
+        Refusal::Plaintext => (
             StatusCode::FORBIDDEN,
             format!(
                 "this came in plaintext: open {own_origin}/ ; if that is where this came from, have the proxy set the header with the scheme, such as X-Forwarded-Proto: https"
@@ -114,7 +104,7 @@ fn refuse(policy: &Policy, refused: Refused) -> Response {
 /// Answers `OPTIONS` for any path: what is allowed is the same everywhere.
 fn preflight(is_allowed: bool) -> Response {
     if !is_allowed {
-        let text = "this origin is not allowed: add it to daemon.allowed_origins in config.json";
+        let text = "this origin is not allowed: name it with --allowed-origin, or in daemon.allowed_origins of config.json";
         return answer::line(StatusCode::FORBIDDEN, text);
     }
     let headers = [

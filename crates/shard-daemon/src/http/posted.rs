@@ -48,7 +48,7 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Posted<T> {
         let Some(origin) = accepted_origin(app.http.security.policy(), &headers) else {
             return Err(answer::error(
                 StatusCode::FORBIDDEN,
-                "this needs an allowed Origin: open the daemon's own address, or add the page's origin to daemon.allowed_origins in config.json",
+                "this needs an allowed Origin: open the daemon's own address, or name the page's origin with --allowed-origin, or in daemon.allowed_origins of config.json",
             ));
         };
         if !single(&headers, CONTENT_TYPE).is_some_and(is_json) {
