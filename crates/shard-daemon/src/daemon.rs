@@ -104,7 +104,7 @@ pub struct Running {
     http: Http,
     port: u16,
     reloads: mpsc::Receiver<reload::Asked>,
-    configured_port: u16,
+    config: Config,
 }
 
 /// Starts a daemon: from here on local programs find it. Nothing is served until
@@ -119,11 +119,10 @@ pub async fn start(
 ) -> Result<Running, StartError> {
     let state_home = settings.state_home.clone();
     let lock = Lock::take(&state_home)?;
-    let configured_port = config.daemon.port;
     let wanted = Wanted {
         host: settings.web.address(),
         flag: settings.port,
-        configured: configured_port,
+        configured: config.daemon.port,
     };
     let web = Web::listen(inherited.tcp, wanted).await?;
     let tuning = Tuning::of(&settings, config);
@@ -181,7 +180,7 @@ pub async fn start(
         http,
         port: web.address.port(),
         reloads,
-        configured_port,
+        config: config.clone(),
     })
 }
 
@@ -214,13 +213,13 @@ impl Running {
             tcp,
             http,
             reloads,
-            configured_port,
+            config,
             ..
         } = self;
         let closing = CancellationToken::new();
         let listening = tokio::spawn(http::serve(tcp, http, closing.clone()));
         let local = tokio::spawn(unix::serve(Arc::clone(&daemon), unix, closing.clone()));
-        let following = reload::follow(Arc::clone(&daemon), reloads, configured_port);
+        let following = reload::follow(Arc::clone(&daemon), reloads, config);
         let following = tokio::spawn(following);
         let mut ending = daemon.ending.subscribe();
         // The sender is in `daemon`, so this ends only with a value.

@@ -24,13 +24,27 @@ const RESTLESS: Duration = Duration::from_secs(2);
 /// Somebody who asks for it and waits until it is done.
 pub(crate) type Asked = oneshot::Sender<()>;
 
-/// Follows the configuration for as long as the daemon lives. `port` is what it said at the start.
-pub(crate) async fn follow(daemon: Arc<Daemon>, mut asked: mpsc::Receiver<Asked>, port: u16) {
+/// Follows the configuration for as long as the daemon lives. `config` is what it started with.
+pub(crate) async fn follow(daemon: Arc<Daemon>, mut asked: mpsc::Receiver<Asked>, config: Config) {
     let path = daemon.shared.settings.config_path.clone();
     let mut watch = Watch::start(path.clone());
-    let mut port = port;
+    let mut config = config;
+    // The first time at once: it may have changed before it was watched.
+    let mut waiting = None;
     loop {
-        let asked = tokio::select! {
+        let path = path.clone();
+        let read = tokio::task::spawn_blocking(move || shard_config::load(&path)).await;
+        match read {
+            Ok(Ok(loaded)) => config = take_over(&daemon, config, loaded),
+            Ok(Err(error)) => tracing::error!(
+                "the configuration is wrong, so what was in force stays so: {error}"
+            ),
+            Err(error) => tracing::error!(%error, "the configuration could not be read"),
+        }
+        if let Some(waiting) = waiting {
+            _ = Asked::send(waiting, ());
+        }
+        waiting = tokio::select! {
             asked = asked.recv() => match asked {
                 Some(asked) => Some(asked),
                 None => return,
@@ -38,30 +52,29 @@ pub(crate) async fn follow(daemon: Arc<Daemon>, mut asked: mpsc::Receiver<Asked>
             () = watch.changed() => None,
         };
         watch.look_there();
-        let path = path.clone();
-        let read = tokio::task::spawn_blocking(move || shard_config::load(&path)).await;
-        match read {
-            Ok(Ok(loaded)) => take_over(&daemon, loaded, &mut port),
-            Ok(Err(error)) => tracing::error!(
-                "the configuration is wrong, so what was in force stays so: {error}"
-            ),
-            Err(error) => tracing::error!(%error, "the configuration could not be read"),
-        }
-        if let Some(asked) = asked {
-            _ = asked.send(());
-        }
     }
 }
 
-fn take_over(daemon: &Daemon, loaded: Loaded, port: &mut u16) {
+/// Puts what was read in force; gives it back.
+fn take_over(daemon: &Daemon, before: Config, loaded: Loaded) -> Config {
     let Loaded {
         config, warnings, ..
     } = loaded;
+    if config == before {
+        return before;
+    }
     for warning in warnings {
         tracing::warn!("{warning}");
     }
     let settings = &daemon.shared.settings;
-    note_port(settings.port, port, &config);
+    if config.daemon.port != before.daemon.port {
+        // A listener stays where it is.
+        let why = match settings.port {
+            Some(_) => "`daemon.port` changed; `--port` goes before it",
+            None => "`daemon.port` changed; that counts when the daemon is started again",
+        };
+        tracing::warn!(port = config.daemon.port, "{why}");
+    }
     let fresh = Tuning::of(settings, &config);
     let changed = daemon.shared.tuning.send_if_modified(|tuning| {
         let changed = *tuning != fresh;
@@ -72,18 +85,7 @@ fn take_over(daemon: &Daemon, loaded: Loaded, port: &mut u16) {
         daemon.security.policy().allow(&fresh.allowed_origins);
         tracing::info!("the changed configuration is in force");
     }
-}
-
-/// A listener stays where it is.
-fn note_port(flag: Option<u16>, before: &mut u16, config: &Config) {
-    let wanted = config.daemon.port;
-    if std::mem::replace(before, wanted) != wanted {
-        let why = match flag {
-            Some(_) => "`daemon.port` changed; `--port` goes before it",
-            None => "`daemon.port` changed; that counts when the daemon is started again",
-        };
-        tracing::warn!(port = wanted, "{why}");
-    }
+    config
 }
 
 /// Looks at the folder of a file, or, while there is none, at the nearest one above it.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use shard_protocol::codec::{self, Record};
 use shard_protocol::{
-    AgentCommand, BadMessage, DaemonCommand, Header, MAX_MESSAGE_BYTES, ServerMessage,
+    AgentCommand, Agents, BadMessage, DaemonCommand, Header, MAX_MESSAGE_BYTES, ServerMessage,
 };
 use shard_transports::Records;
 use shard_types::event::Error;
@@ -207,6 +207,12 @@ impl Connection {
                 // The end closes this connection too, so the answer goes first.
                 reply.send(Ok(serde_json::Value::Null));
                 self.daemon.shut_down(wish.force.unwrap_or(false));
+                None
+            }
+            // The one answer that grows with the number of agents.
+            DaemonCommand::AgentList(_) => {
+                let agents = self.daemon.registry.list();
+                reply.print(&Agents { agents });
                 None
             }
             command => {

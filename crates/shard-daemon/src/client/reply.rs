@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 use shard_protocol::{ErrorBody, Response, ServerMessage};
 use shard_types::ErrorCode;
 
@@ -48,6 +48,18 @@ impl Reply {
         if let Some(id) = self.id.take() {
             let response = Response::to(id, std::mem::take(&mut self.command), outcome);
             self.client.say(&ServerMessage::Response(response));
+        }
+    }
+
+    /// Answers with data that may be large: it is printed once, and never a tree.
+    pub(crate) fn print(self, data: &impl Serialize) {
+        match to_raw_value(data) {
+            Ok(data) => self.send_printed(&Printed {
+                success: true,
+                data: Some(&data),
+                error: None,
+            }),
+            Err(error) => self.send(Err(refuse(ErrorCode::InternalError, error.to_string()))),
         }
     }
 
@@ -119,5 +131,10 @@ mod tests {
         let sent = heard(|reply| reply.send(Ok(Value::Null))).await;
         assert_eq!(sent.len(), 1, "{sent:?}");
         assert_eq!(sent[0]["success"], true);
+        let printed = heard(|reply| reply.print(&["a"])).await;
+        let wanted = serde_json::json!({
+            "type": "response", "id": "r1", "command": "x", "success": true, "data": ["a"],
+        });
+        assert_eq!(printed, [wanted]);
     }
 }

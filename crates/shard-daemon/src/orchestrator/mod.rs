@@ -7,10 +7,10 @@ mod resources;
 mod sessions;
 mod usage;
 
-use shard_protocol::{Agents, DaemonCommand, ErrorBody};
+use shard_protocol::{DaemonCommand, ErrorBody};
 use shard_types::ErrorCode;
 
-use crate::client::{Outcome, Who, data, refuse};
+use crate::client::{Outcome, Who, refuse};
 use crate::daemon::Daemon;
 
 pub use usage::usage_rows;
@@ -20,9 +20,6 @@ pub(crate) use sessions::{Summaries, activate};
 /// Carries out a command that is not for one agent's process. `who` asks.
 pub(crate) async fn carry_out(daemon: &Daemon, who: &Who, command: DaemonCommand) -> Outcome {
     match command {
-        DaemonCommand::AgentList(_) => data(Agents {
-            agents: daemon.registry.list(),
-        }),
         DaemonCommand::AgentStatusQuery(query) => agents::status(daemon, query.agent_id.as_ref()),
         DaemonCommand::AgentCreate(wish) => agents::create(daemon, wish).await,
         DaemonCommand::AgentRename(wish) => agents::rename(daemon, &wish.agent_id, wish.name).await,
