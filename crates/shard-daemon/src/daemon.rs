@@ -24,6 +24,10 @@ use crate::registry::Registry;
 use crate::security::{Clock, Policy, Secret, Security};
 use crate::settings::Settings;
 use crate::unix;
+use crate::workspaces::{Record, Workspaces};
+
+/// How long the start waits for workspaces to be recovered.
+const RECOVER: Duration = Duration::from_secs(5);
 
 /// How long turns may take to end when the daemon is asked to.
 const FINISH_TURNS: Duration = Duration::from_secs(60);
@@ -107,11 +111,14 @@ pub async fn start(settings: Settings) -> Result<Running, StartError> {
     let port = tcp.local_addr().map_err(port_taken)?.port();
     let socket_path = home::socket_path(&state_home, settings.runtime_dir.as_deref());
     let policy = Policy::loopback(port, settings.allowed_origins.iter().cloned());
+    let workspaces = Workspaces::load(&settings)
+        .map_err(StartError::files("read the workspaces in", &state_home))?;
     let security = Security::open(&state_home.join("security-v1.json"), policy, Clock::wall())?;
     let shared = Arc::new(Shared {
         settings,
         socket_path: socket_path.clone(),
         clients: Clients::default(),
+        workspaces,
     });
     let registry = Registry::load(Arc::clone(&shared))
         .map_err(StartError::files("read the agents in", &state_home))?;
@@ -124,6 +131,7 @@ pub async fn start(settings: Settings) -> Result<Running, StartError> {
         connections: TaskTracker::new(),
         ending: watch::Sender::new(None),
     });
+    recover_workspaces(&daemon).await;
     let token = Secret::generate();
     let unix = home::listen(&socket_path)?;
     let metrics = Arc::clone(&daemon);
@@ -150,6 +158,19 @@ pub async fn start(settings: Settings) -> Result<Running, StartError> {
         http,
         port,
     })
+}
+
+/// Finishes or undoes what an earlier daemon left. What takes longer than a moment goes on behind:
+/// until then nobody can use those workspaces.
+async fn recover_workspaces(daemon: &Arc<Daemon>) {
+    let daemon = Arc::clone(daemon);
+    let recovering = tokio::spawn(async move {
+        let has_agent = |record: &Record| !daemon.registry.all_by(|it| record.holds(it)).is_empty();
+        daemon.shared.workspaces.recover(has_agent).await;
+    });
+    if timeout(RECOVER, recovering).await.is_err() {
+        tracing::warn!("workspaces are still being recovered");
+    }
 }
 
 impl Running {

@@ -12,6 +12,7 @@
 //! | `agent` | one actor for each agent: clients on one side, its process on the other |
 //! | `runtime` | one process, from its start to the end of everything below it |
 //! | `client` | one actor for each connection, whatever carries it; `unix` accepts local ones |
+//! | `workspaces` | managed worktrees; `git` is the one place that runs git |
 //! | `orchestrator` | commands to the daemon itself |
 //! | `security`, `http` | who may talk to the daemon over the network, and how |
 //! | `home`, `state_file` | the daemon's own files, and how all state is written |
@@ -20,6 +21,7 @@ mod agent;
 mod client;
 mod daemon;
 mod digest;
+mod git;
 mod home;
 mod http;
 mod keys;
@@ -31,6 +33,7 @@ mod security;
 mod settings;
 mod state_file;
 mod unix;
+mod workspaces;
 
 pub use daemon::{Running, Stopper, start};
 pub use home::{DaemonFile, StartError};

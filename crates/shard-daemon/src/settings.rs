@@ -1,12 +1,13 @@
 //! What a daemon is told at its start.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use shard_types::HeadlessPolicy;
 
 /// How a daemon is to work.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Settings {
     /// Where state is kept (`$SHARD_HOME`).
     pub state_home: PathBuf,
@@ -16,6 +17,8 @@ pub struct Settings {
     pub home: Option<PathBuf>,
     /// Where a socket goes whose path under the state home would be too long; `$XDG_RUNTIME_DIR`.
     pub runtime_dir: Option<PathBuf>,
+    /// The environment, of which git gets the little that it needs.
+    pub environment: Vec<(OsString, OsString)>,
     /// The port on the loopback address; 0 takes any free one.
     pub port: u16,
     /// Further web origins that may talk to the daemon.
@@ -31,4 +34,14 @@ pub struct Settings {
     pub headless_policy: HeadlessPolicy,
     /// How many bytes may wait for one slow client before it is cut off.
     pub client_queue_bytes: usize,
+}
+
+/// Without the environment, which holds keys.
+impl std::fmt::Debug for Settings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Settings")
+            .field("state_home", &self.state_home)
+            .field("port", &self.port)
+            .finish_non_exhaustive()
+    }
 }

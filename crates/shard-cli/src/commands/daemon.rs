@@ -61,6 +61,7 @@ fn settings(args: &DaemonArgs, places: &Places, config: &Config) -> Settings {
         config_path: places.config.clone(),
         home: places.home.clone(),
         runtime_dir: places.runtime_dir.clone(),
+        environment: places.environment.clone(),
         port: args.port.unwrap_or(config.daemon.port),
         allowed_origins: config.daemon.allowed_origins.clone(),
         trust_project: args.trust_project,

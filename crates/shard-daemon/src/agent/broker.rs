@@ -327,6 +327,10 @@ impl Broker {
         if self.shut {
             return self.turn_away(&shutting_down());
         }
+        if let Err(error) = self.agent.begin() {
+            return self.turn_away(&error);
+        }
+        self.agent.tell_status();
         let settings = &self.shared.settings;
         let launch = Launch {
             agent_id: self.agent.id.clone(),
@@ -341,7 +345,6 @@ impl Broker {
             deadline: Instant::now() + READY,
             fatal: None,
         };
-        self.set_state(AgentStatus::Idle, RuntimeState::Starting);
     }
 
     /// Notes how the agent stands, and tells everybody if that is new.

@@ -26,6 +26,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::client::{ClientId, Clients, Reply, refuse};
 use crate::manifest::Manifest;
 use crate::settings::Settings;
+use crate::workspaces::Workspaces;
 
 pub(crate) use grants::GrantsWish;
 
@@ -38,6 +39,7 @@ pub(crate) struct Shared {
     pub(crate) settings: Settings,
     pub(crate) socket_path: std::path::PathBuf,
     pub(crate) clients: Clients,
+    pub(crate) workspaces: Workspaces,
 }
 
 /// What an agent is asked to do.
@@ -172,6 +174,19 @@ impl Agent {
 
     pub(crate) fn runtime_state(&self) -> RuntimeState {
         self.record().runtime_state
+    }
+
+    /// Notes that its process starts, if it may; both at once, so that whoever closes its folder
+    /// finds it either refused or starting.
+    ///
+    /// # Errors
+    /// Why it may not.
+    fn begin(&self) -> Result<(), ErrorBody> {
+        let mut record = self.record();
+        self.shared.workspaces.admit(&record.manifest)?;
+        record.status = AgentStatus::Idle;
+        record.runtime_state = RuntimeState::Starting;
+        Ok(())
     }
 
     /// As it is listed.
