@@ -118,6 +118,7 @@ impl Workspaces {
             "--branches",
             "--tags",
             "--remotes",
+            "--",
         ]);
         let loose = loose.await.map_err(|error| failed(&error))?;
         Ok((!loose.is_empty()).then(|| {

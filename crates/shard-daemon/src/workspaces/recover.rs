@@ -53,9 +53,10 @@ impl Workspaces {
                 self.holdings(record, Removal::Forced).await?
             }
             Standing::Gone | Standing::NoRepository { worktree: false } => None,
-            Standing::NotOurs | Standing::Replaced | Standing::NoRepository { worktree: true } => {
-                Some("it is another one".to_owned())
-            }
+            Standing::Moved
+            | Standing::NotOurs
+            | Standing::Replaced
+            | Standing::NoRepository { worktree: true } => Some("it is another one".to_owned()),
         };
         if found.is_none() {
             return self.finish(record, Removal::Forced).await;

@@ -91,7 +91,10 @@ impl Workspaces {
             }
             // There is nothing that could be lost, or removed.
             Standing::NoRepository { worktree: false } => return Ok(None),
-            Standing::NotOurs | Standing::Replaced | Standing::NoRepository { worktree: true } => {
+            Standing::Moved
+            | Standing::NotOurs
+            | Standing::Replaced
+            | Standing::NoRepository { worktree: true } => {
                 return record.usable().map(|()| None);
             }
         }
@@ -137,7 +140,7 @@ impl Workspaces {
             return Ok(None);
         }
         let count = place
-            .text(&["rev-list", "--count", tip, "--not", target])
+            .text(&["rev-list", "--count", tip, "--not", target, "--"])
             .await;
         Ok(Some(match count.as_deref() {
             Ok("1") => format!("1 commit on {branch:?} has not arrived in {named:?}"),

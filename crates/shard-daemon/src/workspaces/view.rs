@@ -21,6 +21,8 @@ pub(crate) enum Standing {
     Sound,
     /// Nothing, or an empty folder.
     Gone,
+    /// Nothing, as git moved the worktree elsewhere.
+    Moved,
     /// Something that is no longer a worktree of that repository.
     NotOurs,
     /// Something that is no folder.
@@ -44,22 +46,21 @@ impl Record {
             let worktree = found.is_ok();
             return Standing::NoRepository { worktree };
         }
+        let (link, git_dir) = (self.cwd.join(".git"), self.git_dir());
+        let known = named(&git_dir.join("gitdir"), "");
+        let empty = || fs::read_dir(&self.cwd).is_ok_and(|mut entries| entries.next().is_none());
         match found {
-            Err(_) => Standing::Gone,
-            Ok(found) if !found.is_dir() => Standing::Replaced,
-            Ok(_) if fs::read_dir(&self.cwd).is_ok_and(|mut it| it.next().is_none()) => {
-                Standing::Gone
-            }
-            Ok(_) => {
-                let (link, git_dir) = (self.cwd.join(".git"), self.git_dir());
-                let agreed = named(&link, "gitdir: ") == git_dir.canonicalize().ok()
-                    && named(&git_dir.join("gitdir"), "") == link.canonicalize().ok()
-                    && link.is_file();
-                match agreed {
-                    true => Standing::Sound,
-                    false => Standing::NotOurs,
-                }
-            }
+            Ok(found) if !found.is_dir() => return Standing::Replaced,
+            Ok(_) if !empty() => {}
+            _ if known.is_some() => return Standing::Moved,
+            _ => return Standing::Gone,
+        }
+        let agreed = known.is_some()
+            && known == link.canonicalize().ok()
+            && named(&link, "gitdir: ") == git_dir.canonicalize().ok();
+        match agreed {
+            true => Standing::Sound,
+            false => Standing::NotOurs,
         }
     }
 
@@ -84,6 +85,11 @@ impl Record {
                 );
                 return Some((Unsafe, reason));
             }
+            Standing::Moved => (
+                MissingAuthority,
+                "git moved its worktree elsewhere; `git worktree move` brings it back, \
+                 `git worktree remove` removes it there",
+            ),
             Standing::NotOurs => (
                 MissingAuthority,
                 "what lies in its place is no worktree of its repository any more; save what you \
