@@ -14,7 +14,7 @@ async fn a_workspace_has_a_branch_a_worktree_and_an_agent_in_it() {
     let (id, agent_id) = (word(&made["workspace_id"]), word(&data["agent_id"]));
     let folder = site.home.shard_home().join("worktrees").join(id);
     assert_eq!(cwd(made), folder);
-    assert_eq!(cwd(made).join("README.md").exists(), true);
+    assert!(cwd(made).join("README.md").exists());
     let branch = word(&made["branch"]);
     assert!(branch.starts_with("shard/"), "{branch}");
     assert_eq!(site.branches(), ["main", branch]);
@@ -110,6 +110,45 @@ async fn all_that_is_asked_for_is_so() {
     assert!(data["workspace"].get("integration_target").is_none());
 }
 
+/// A field, a value that it cannot have, the code, and words of the message.
+const REFUSED: [(&str, &str, &str, &str); 20] = [
+    ("cwd", "work", "INVALID_REQUEST", "absolute"),
+    ("label", "a\nb", "INVALID_REQUEST", "`label`"),
+    ("name", "", "INVALID_REQUEST", "`name`"),
+    ("provider", "mock", "INVALID_REQUEST", "`model`"),
+    ("branch", "main", "CONFLICT", "a branch \"main\" already"),
+    ("branch", "main/x", "CONFLICT", "main"),
+    ("branch", "a b", "INVALID_REQUEST", "`branch`"),
+    ("branch", "-f", "INVALID_REQUEST", "`branch`"),
+    ("branch", "", "INVALID_REQUEST", "`branch`"),
+    ("branch", "@{-1}", "INVALID_REQUEST", "`branch`"),
+    ("branch", "HEAD", "INVALID_REQUEST", "`branch`"),
+    ("branch", "a..b", "INVALID_REQUEST", "`branch`"),
+    ("base_ref", "nowhere", "INVALID_REQUEST", "`base_ref`"),
+    ("base_ref", "--all", "INVALID_REQUEST", "`base_ref`"),
+    ("base_ref", "", "INVALID_REQUEST", "`base_ref`"),
+    (
+        "base_ref",
+        "HEAD:README.md",
+        "INVALID_REQUEST",
+        "`base_ref`",
+    ),
+    (
+        "integration_target",
+        "v1",
+        "INVALID_REQUEST",
+        "`integration_target`",
+    ),
+    (
+        "integration_target",
+        "nowhere",
+        "INVALID_REQUEST",
+        "`integration_target`",
+    ),
+    ("model", "mock/none", "NOT_FOUND", "none"),
+    ("mode", "dreaming", "NOT_FOUND", "dreaming"),
+];
+
 #[tokio::test]
 async fn what_cannot_be_made_is_refused_and_leaves_nothing() {
     let site = Site::start().await;
@@ -118,10 +157,12 @@ async fn what_cannot_be_made_is_refused_and_leaves_nothing() {
     std::fs::create_dir(&bare).unwrap();
     let unborn = site.home.root().join("unborn");
     site.sh(site.home.root(), "git init -q unborn");
-    for (field, value, code, why) in [
+    let mut cases = REFUSED
+        .map(|(field, value, code, why)| (field, json!(value), code, why))
+        .to_vec();
+    cases.extend([
         ("cwd", json!(bare), "INVALID_REQUEST", "git init"),
         ("cwd", json!(unborn), "INVALID_REQUEST", "no commit yet"),
-        ("cwd", json!("work"), "INVALID_REQUEST", "absolute"),
         (
             "cwd",
             json!(site.home.root().join("no")),
@@ -129,57 +170,14 @@ async fn what_cannot_be_made_is_refused_and_leaves_nothing() {
             "existing folder",
         ),
         ("version", json!(2), "INVALID_REQUEST", "version"),
-        ("label", json!("a\nb"), "INVALID_REQUEST", "`label`"),
-        ("name", json!(""), "INVALID_REQUEST", "`name`"),
         (
             "title",
             json!("x".repeat(101)),
             "INVALID_REQUEST",
             "`title`",
         ),
-        ("provider", json!("mock"), "INVALID_REQUEST", "`model`"),
-        (
-            "branch",
-            json!("main"),
-            "CONFLICT",
-            "a branch \"main\" already",
-        ),
-        ("branch", json!("main/x"), "CONFLICT", "main"),
-        ("branch", json!("a b"), "INVALID_REQUEST", "`branch`"),
-        ("branch", json!("-f"), "INVALID_REQUEST", "`branch`"),
-        ("branch", json!(""), "INVALID_REQUEST", "`branch`"),
-        ("branch", json!("@{-1}"), "INVALID_REQUEST", "`branch`"),
-        ("branch", json!("HEAD"), "INVALID_REQUEST", "`branch`"),
-        ("branch", json!("a..b"), "INVALID_REQUEST", "`branch`"),
-        (
-            "base_ref",
-            json!("nowhere"),
-            "INVALID_REQUEST",
-            "`base_ref`",
-        ),
-        ("base_ref", json!("--all"), "INVALID_REQUEST", "`base_ref`"),
-        ("base_ref", json!(""), "INVALID_REQUEST", "`base_ref`"),
-        (
-            "base_ref",
-            json!("HEAD:README.md"),
-            "INVALID_REQUEST",
-            "`base_ref`",
-        ),
-        (
-            "integration_target",
-            json!("v1"),
-            "INVALID_REQUEST",
-            "`integration_target`",
-        ),
-        (
-            "integration_target",
-            json!("nowhere"),
-            "INVALID_REQUEST",
-            "`integration_target`",
-        ),
-        ("model", json!("mock/none"), "NOT_FOUND", "none"),
-        ("mode", json!("dreaming"), "NOT_FOUND", "dreaming"),
-    ] {
+    ]);
+    for (field, value, code, why) in cases {
         let wish = site.wish(&json!({ field: value }));
         let told = site.client.refused(code, "workspace.create", wish).await;
         assert!(told.contains(why), "{field} {value}: {told}");

@@ -65,7 +65,8 @@ async fn nothing_of_a_repository_is_run() {
     site.sh(
         &site.home.work(),
         "touch a.t b.l; for call in status 'checkout -b probe' 'checkout main'; do \
-         git $call > ../said 2>&1 || true; done; git update-ref -d refs/heads/probe",
+         git $call > ../said 2>&1 || true; done; git symbolic-ref HEAD refs/heads/main; \
+         git update-ref -d refs/heads/probe",
     );
     let sprung = std::fs::read_to_string(&ran).unwrap();
     for name in [

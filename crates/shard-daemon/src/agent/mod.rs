@@ -182,8 +182,10 @@ impl Agent {
     /// # Errors
     /// Why it may not.
     fn begin(&self) -> Result<(), ErrorBody> {
+        let workspaces = &self.shared.workspaces;
+        workspaces.admit(&self.manifest())?;
         let mut record = self.record();
-        self.shared.workspaces.admit(&record.manifest)?;
+        workspaces.is_open_to(&record.manifest)?;
         record.status = AgentStatus::Idle;
         record.runtime_state = RuntimeState::Starting;
         Ok(())

@@ -12,6 +12,7 @@ use shard_types::{
 };
 
 use super::agents::{self, Earlier, Origin, checked_name, digest, working_folder};
+use super::aside;
 use crate::agent::Agent;
 use crate::client::{Outcome, data, refuse};
 use crate::daemon::Daemon;
@@ -129,8 +130,15 @@ pub(super) async fn list(daemon: &Daemon, query: WorkspaceList) -> Outcome {
             .is_none_or(|common| record.common == *common);
         here && (retired || record.step != Step::Retired)
     });
+    let listed = listed.map(|record| (ids(&agents_of(daemon, &record)), record));
+    let listed: Vec<_> = listed.collect();
+    let workspaces = aside(move || {
+        let summary =
+            |(agents, record): (_, Record)| record.view(agents, record.conflict(), Detail::Summary);
+        Ok(listed.into_iter().map(summary).collect())
+    });
     data(Workspaces {
-        workspaces: listed.map(|record| summary(daemon, &record)).collect(),
+        workspaces: workspaces.await?,
     })
 }
 

@@ -269,7 +269,10 @@ async fn start(place: &Place<'_>, wish: &WorkspaceCreate) -> Result<Start, Error
         None => {
             let message = match named {
                 Some(name) => format!("`base_ref`: {name:?} names no commit of the repository"),
-                None => "the repository has no commit yet to start from; make one".to_owned(),
+                None => {
+                    "what is checked out there has no commit yet; make one, or name a `base_ref`"
+                        .to_owned()
+                }
             };
             return Err(refuse(ErrorCode::InvalidRequest, message));
         }

@@ -153,16 +153,28 @@ impl Workspaces {
     /// # Errors
     /// Why not, and what to do.
     pub(crate) fn admit(&self, agent: &Manifest) -> Result<(), ErrorBody> {
-        let record = {
-            let entries = self.entries();
-            let mut records = entries.values().map(|entry| &entry.record);
-            records.find(|record| record.holds(agent)).cloned()
+        let Some(record) = self.of(agent) else {
+            return agent
+                .workspace_id
+                .as_ref()
+                .map_or(Ok(()), |id| Err(unknown(id)));
         };
-        match (record, &agent.workspace_id) {
-            (Some(record), _) => record.usable(),
-            (None, Some(id)) => Err(unknown(id)),
-            (None, None) => Ok(()),
+        record.usable()
+    }
+
+    /// Whether the workspace of an agent is in use, and not just being made or removed. Looks at no
+    /// file.
+    pub(crate) fn is_open_to(&self, agent: &Manifest) -> Result<(), ErrorBody> {
+        match self.of(agent) {
+            Some(record) if record.step != Step::Active => Err(busy(&record.workspace_id)),
+            _ => Ok(()),
         }
+    }
+
+    fn of(&self, agent: &Manifest) -> Option<Record> {
+        let entries = self.entries();
+        let mut records = entries.values().map(|entry| &entry.record);
+        records.find(|record| record.holds(agent)).cloned()
     }
 
     /// Puts a record on the disk, and then in its place.

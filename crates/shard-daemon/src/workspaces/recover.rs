@@ -13,14 +13,15 @@ impl Workspaces {
     /// next start.
     pub(crate) async fn recover(&self, has_agent: impl Fn(&Record) -> bool) {
         for record in self.all() {
-            let done = match record.step {
-                Step::Active | Step::Retired => continue,
-                Step::Creating if has_agent(&record) && record.look() == Standing::Sound => {
-                    self.finished(&record).await.map(drop)
-                }
-                Step::Creating | Step::Restoring => self.undo(&record).await,
-                Step::Retiring { .. } => self.resume(&record).await.map(drop),
+            if matches!(record.step, Step::Active | Step::Retired) {
+                continue;
+            }
+            // Free, as nobody is served yet, or else at work on it as well.
+            let Ok(_closed) = self.close(&record.workspace_id) else {
+                continue;
             };
+            let _alone = self.alone(&record.common).await;
+            let done = self.go_on(&record, has_agent(&record)).await;
             let Err(error) = done else { continue };
             tracing::warn!(workspace = %record.workspace_id, error = error.message, "is left half done");
             let noted = Record {
@@ -30,6 +31,21 @@ impl Workspaces {
             if let Err(error) = self.keep(&noted).await {
                 tracing::error!(error = error.message);
             }
+        }
+    }
+
+    async fn go_on(&self, record: &Record, has_agent: bool) -> Result<(), ErrorBody> {
+        let sound = record.look() == Standing::Sound;
+        match record.step {
+            Step::Creating if has_agent && sound => self.finished(record).await.map(drop),
+            Step::Restoring if sound => match self.holdings(record, Removal::Checked).await? {
+                // All of it is there.
+                None => self.finished(record).await.map(drop),
+                Some(_) => self.undo(record).await,
+            },
+            Step::Creating | Step::Restoring => self.undo(record).await,
+            Step::Retiring { .. } => self.resume(record).await.map(drop),
+            Step::Active | Step::Retired => Ok(()),
         }
     }
 

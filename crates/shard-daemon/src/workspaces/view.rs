@@ -168,16 +168,21 @@ impl Record {
 impl Workspaces {
     /// How a workspace differs from what it should be, with what only git can tell.
     pub(crate) async fn examine(&self, record: &Record) -> Option<String> {
-        let (copy, seen) = (record.clone(), record.conflict());
+        let copy = record.clone();
+        let seen = tokio::task::spawn_blocking(move || copy.conflict()).await;
+        let seen = seen.ok().flatten();
         if seen.is_some() || record.step != Step::Active {
             return seen;
         }
         // Where git cannot be asked, nothing is known against it.
-        let head = self.git.at(&copy.cwd);
-        let on = head.find(&["symbolic-ref", "--quiet", "HEAD"]).await.ok()?;
+        let place = self.git.at(&record.cwd);
+        let on = place
+            .find(&["symbolic-ref", "--quiet", "HEAD"])
+            .await
+            .ok()?;
         match on {
             None => Some("no branch is checked out in it".to_owned()),
-            Some(on) if on != copy.branch_ref() => {
+            Some(on) if on != record.branch_ref() => {
                 Some(format!("the branch {:?} is checked out in it", short(&on)))
             }
             Some(_) => None,
