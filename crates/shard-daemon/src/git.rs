@@ -7,16 +7,21 @@
 //!
 //! What git says in an error is kept without paths, as clients hear it.
 
-use std::collections::BTreeSet;
+mod environment;
+mod said;
+
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use shard_process::{CommandSpec, Exit, Output, Running, SpawnError, spawn_with_errors};
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
+
+use environment::Guards;
+use said::{complaint, without_paths};
 
 /// The oldest git that knows all that is asked of it here.
 const OLDEST: (u32, u32) = (2, 36);
@@ -32,46 +37,6 @@ const MOST_OUTPUT: usize = 64 << 20;
 
 /// Most that is kept of what a call complains about, in bytes.
 const MOST_ERRORS: usize = 16 << 10;
-
-/// Most filters of a repository that are turned off; more are no repository to work in.
-const MOST_GUARDS: usize = 1000;
-
-/// What git needs of the daemon's own environment. All else, `GIT_*` above all, stays out.
-const PASSED_ON: [&str; 6] = [
-    "PATH",
-    "HOME",
-    "XDG_CONFIG_HOME",
-    "USER",
-    "LOGNAME",
-    "TMPDIR",
-];
-
-/// Nobody is asked, nothing is fetched or replaced, no index is written on the side.
-const FIXED: [(&str, &str); 9] = [
-    ("LC_ALL", "C"),
-    ("GIT_TERMINAL_PROMPT", "0"),
-    ("GIT_OPTIONAL_LOCKS", "0"),
-    ("GIT_NO_LAZY_FETCH", "1"),
-    ("GIT_ALLOW_PROTOCOL", "none"),
-    ("GIT_NO_REPLACE_OBJECTS", "1"),
-    ("GIT_GRAFT_FILE", "/dev/null"),
-    ("GIT_PAGER", "cat"),
-    ("GIT_EDITOR", "false"),
-];
-
-/// Stronger than what any file configures.
-const CONFIGURED: [(&str, &str); 9] = [
-    ("core.hooksPath", "/dev/null"),
-    ("core.fsmonitor", "false"),
-    ("core.untrackedCache", "false"),
-    // A graph of commits that lies would prove what is not so.
-    ("core.commitGraph", "false"),
-    ("core.sshCommand", "false"),
-    ("submodule.recurse", "false"),
-    ("log.showSignature", "false"),
-    ("gc.auto", "0"),
-    ("maintenance.auto", "false"),
-];
 
 /// Why git did not do as it was told.
 #[derive(Debug, thiserror::Error)]
@@ -112,15 +77,8 @@ pub(crate) struct Git {
 impl Git {
     /// Git as it is found from this environment, of which only a few variables count.
     pub(crate) fn new(environment: &[(OsString, OsString)]) -> Self {
-        let passed_on = environment
-            .iter()
-            .filter(|(name, _)| PASSED_ON.iter().any(|it| name == it));
-        let checked = passed_on.map(|(name, value)| match name == "PATH" {
-            true => (name.clone(), absolute(value)),
-            false => (name.clone(), value.clone()),
-        });
         Self {
-            environment: checked.collect(),
+            environment: environment::passed_on(environment),
             fit: OnceCell::new(),
         }
     }
@@ -144,7 +102,9 @@ impl Git {
 
     async fn check_version(&self, place: &Place<'_>) -> Result<(), GitError> {
         let check = async || {
-            let done = self.run(place, &["version".into()], QUESTION, &[]).await?;
+            let done = self
+                .run(place, &["version".into()], QUESTION, &Guards::new())
+                .await?;
             let found = String::from_utf8_lossy(&done.output).trim().to_owned();
             let numbers = found.strip_prefix("git version ").unwrap_or_default();
             let mut numbers = numbers.split('.').map(|it| it.parse::<u32>().unwrap_or(0));
@@ -165,7 +125,7 @@ impl Git {
         place: &Place<'_>,
         args: &[OsString],
         patience: Duration,
-        guards: &[(OsString, &'static str)],
+        guards: &Guards,
     ) -> Result<Done, GitError> {
         let what = args.first().map(|it| it.to_string_lossy().into_owned());
         let what = what.unwrap_or_default();
@@ -173,7 +133,7 @@ impl Git {
         let spec = CommandSpec {
             argv: argv.collect(),
             cwd: place.folder.clone(),
-            env: self.variables(place, guards),
+            env: place.variables(guards),
             domain: None,
         };
         // It waits until the program is executed.
@@ -209,33 +169,6 @@ impl Git {
         process.end().await;
         outcome
     }
-
-    fn variables(
-        &self,
-        place: &Place<'_>,
-        guards: &[(OsString, &'static str)],
-    ) -> Vec<(OsString, OsString)> {
-        let mut variables = self.environment.clone();
-        let mut set = |name: String, value: &OsStr| variables.push((name.into(), value.to_owned()));
-        for (name, value) in FIXED {
-            set(name.to_owned(), value.as_ref());
-        }
-        if let Some(git_dir) = &place.git_dir {
-            set("GIT_DIR".to_owned(), git_dir.as_os_str());
-            set("GIT_WORK_TREE".to_owned(), place.folder.as_os_str());
-        }
-        let fixed = CONFIGURED.map(|(key, value)| (OsString::from(key), value));
-        let all: Vec<_> = fixed.iter().chain(guards).collect();
-        set(
-            "GIT_CONFIG_COUNT".to_owned(),
-            all.len().to_string().as_ref(),
-        );
-        for (index, (key, value)) in all.into_iter().enumerate() {
-            set(format!("GIT_CONFIG_KEY_{index}"), key);
-            set(format!("GIT_CONFIG_VALUE_{index}"), value.as_ref());
-        }
-        variables
-    }
 }
 
 /// Where git is run.
@@ -251,7 +184,7 @@ impl Place<'_> {
     pub(crate) async fn ask<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<Vec<u8>, GitError> {
         self.git.check_version(self).await?;
         let args = owned(args);
-        let done = self.git.run(self, &args, QUESTION, &[]).await?;
+        let done = self.git.run(self, &args, QUESTION, &Guards::new()).await?;
         succeeded(&args, done)
     }
 
@@ -267,7 +200,7 @@ impl Place<'_> {
     ) -> Result<Option<String>, GitError> {
         self.git.check_version(self).await?;
         let args = owned(args);
-        let done = self.git.run(self, &args, QUESTION, &[]).await?;
+        let done = self.git.run(self, &args, QUESTION, &Guards::new()).await?;
         match done.exit {
             Exit::Code(1) => Ok(None),
             _ => succeeded(&args, done).map(|output| Some(text(&output))),
@@ -282,59 +215,6 @@ impl Place<'_> {
         let done = self.git.run(self, &args, WORK, &guards).await?;
         succeeded(&args, done)
     }
-
-    /// What turns off the programs that the repository's own configuration names for work on
-    /// files and for hooks. Others than these are not run by what is asked of git here.
-    async fn guards(&self) -> Result<Vec<(OsString, &'static str)>, GitError> {
-        let list = [
-            "config",
-            "--list",
-            "--show-scope",
-            "--name-only",
-            "--includes",
-            "-z",
-        ];
-        let output = self.ask(&list).await?;
-        let mut fields = output.split(|byte| *byte == 0);
-        let mut named = BTreeSet::new();
-        while let (Some(scope), Some(key)) = (fields.next(), fields.next()) {
-            let end = key.iter().rposition(|byte| *byte == b'.').unwrap_or(0);
-            let section = &key[..end];
-            let runs = section.starts_with(b"filter.") || section.starts_with(b"hook.");
-            if runs && (scope == b"local" || scope == b"worktree") {
-                named.insert(section.to_vec());
-            }
-        }
-        if named.len() > MOST_GUARDS {
-            let said = format!("the repository configures more than {MOST_GUARDS} programs");
-            let what = "config".to_owned();
-            return Err(GitError::Refused { what, said });
-        }
-        let off = |section: Vec<u8>| {
-            let values: &[(&str, &'static str)] = match section.starts_with(b"filter.") {
-                true => &[
-                    (".clean", ""),
-                    (".smudge", ""),
-                    (".process", ""),
-                    (".required", "false"),
-                ],
-                false => &[(".enabled", "false"), (".command", "true")],
-            };
-            let key =
-                move |name: &str| OsString::from_vec([&section[..], name.as_bytes()].concat());
-            values
-                .iter()
-                .map(|(name, value)| (key(name), *value))
-                .collect::<Vec<_>>()
-        };
-        Ok(named.into_iter().flat_map(off).collect())
-    }
-}
-
-/// A `PATH` without what would be looked up in the repository itself.
-fn absolute(path: &OsStr) -> OsString {
-    let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
-    std::env::join_paths(folders).unwrap_or_default()
 }
 
 fn owned<A: AsRef<OsStr>>(args: &[A]) -> Vec<OsString> {
@@ -357,37 +237,6 @@ fn succeeded(args: &[OsString], done: Done) -> Result<Vec<u8>, GitError> {
         what: what.unwrap_or_default(),
         said: without_paths(&complaint(&said, done.exit)),
     })
-}
-
-/// What matters of what git says.
-fn complaint(said: &str, exit: Exit) -> String {
-    if said.contains("dubious ownership") {
-        return "the repository belongs to another user; if you trust it, name it with \
-                `git config --global --add safe.directory`"
-            .to_owned();
-    }
-    let lines = || said.lines().map(str::trim).filter(|line| !line.is_empty());
-    let named = lines().find_map(|line| {
-        let rest = line.strip_prefix("fatal: ");
-        rest.or_else(|| line.strip_prefix("error: "))
-    });
-    match named.or_else(|| lines().next()) {
-        Some(line) => line.chars().take(300).collect(),
-        None => format!("it ended with {exit:?}"),
-    }
-}
-
-/// The text with dots in the place of absolute paths.
-fn without_paths(said: &str) -> String {
-    let shown = |word: &str| {
-        let bare = word.trim_start_matches(['\'', '"', '(']);
-        match bare.starts_with('/') {
-            true => format!("{}…", &word[..word.len() - bare.len()]),
-            false => word.to_owned(),
-        }
-    };
-    let words: Vec<String> = said.split(' ').map(shown).collect();
-    words.join(" ")
 }
 
 fn not_started(what: String, error: SpawnError) -> GitError {
@@ -460,83 +309,4 @@ impl Git {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
-    use super::*;
-
-    /// A git that is this script. `version` it knows.
-    fn git(folder: &Path, script: &str, more: &[(&str, &str)]) -> Git {
-        let script = format!(
-            "#!/bin/sh\nif [ \"$1\" = version ]; then echo git version 2.47.3; exit; fi\n{script}\n"
-        );
-        let program = folder.join("git");
-        std::fs::write(&program, script).unwrap();
-        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let path = format!(".::rel:{}:/usr/bin:/bin", folder.display());
-        let mut environment = vec![("PATH".into(), path.into())];
-        environment.extend(more.iter().map(|(name, value)| (name.into(), value.into())));
-        Git::new(&environment)
-    }
-
-    #[tokio::test]
-    async fn its_environment_is_its_own_and_no_program_is_sought_in_the_repository() {
-        let folder = tempfile::tempdir().unwrap();
-        let more = [
-            ("HOME", "/h"),
-            ("GIT_DIR", "/x"),
-            ("GIT_SSH_COMMAND", "x"),
-            ("API_KEY", "x"),
-            ("LD_PRELOAD", ""),
-        ];
-        let git = git(folder.path(), "env", &more);
-        let seen = git.at(folder.path()).text(&["x"]).await.unwrap();
-        let has = |line: &str| seen.lines().any(|it| it == line);
-        let path = format!("PATH={}:/usr/bin:/bin", folder.path().display());
-        assert!(has(&path) && has("HOME=/h") && has("LC_ALL=C"), "{seen}");
-        assert!(has("GIT_TERMINAL_PROMPT=0"), "{seen}");
-        for absent in ["GIT_DIR=", "GIT_SSH_COMMAND", "API_KEY", "LD_PRELOAD"] {
-            assert!(!seen.contains(absent), "{absent}: {seen}");
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn what_takes_too_long_is_ended_with_all_that_it_started() {
-        let folder = tempfile::tempdir().unwrap();
-        let git = git(folder.path(), "sleep 1000 & echo $! > pid; wait", &[]);
-        let error = git.at(folder.path()).ask(&["x"]).await.unwrap_err();
-        assert!(matches!(error, GitError::TooSlow { .. }), "{error}");
-        // It may have been ended before it came to that.
-        if let Ok(pid) = std::fs::read_to_string(folder.path().join("pid")) {
-            let state = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
-            assert!(state.is_err(), "{state:?}");
-        }
-    }
-
-    #[tokio::test]
-    async fn what_prints_too_much_or_fails_is_told() {
-        let folder = tempfile::tempdir().unwrap();
-        let script = "case $1 in much) head -c 70000000 /dev/zero;; loud) head -c 100000 /dev/zero >&2; exit 3;; \
-                      none) exit 1;; *) echo fatal: no /x >&2; exit 128;; esac";
-        let git = git(folder.path(), script, &[]);
-        let place = git.at(folder.path());
-        let told = async |what: &str| place.ask(&[what]).await.unwrap_err().to_string();
-        assert!(told("much").await.contains("too large"));
-        assert_eq!(told("loud").await, "git loud: it complained at length");
-        assert_eq!(told("other").await, "git other: no …");
-        assert_eq!(place.find(&["none"]).await.unwrap(), None);
-        assert!(place.find(&["other"]).await.is_err());
-    }
-
-    #[test]
-    fn what_git_says_is_told_without_paths() {
-        let said = |text: &str| without_paths(&complaint(text, Exit::Code(128)));
-        assert_eq!(
-            said("hint: x\nfatal: '/a/b/.git/worktrees/x' is locked: (/c) and a/b\nmore"),
-            "'… is locked: (… and a/b"
-        );
-        assert_eq!(said("warning: y\n"), "warning: y");
-        assert_eq!(said(""), "it ended with Code(128)");
-        assert!(said("fatal: detected dubious ownership in /x").contains("safe.directory"));
-    }
-}
+mod tests;

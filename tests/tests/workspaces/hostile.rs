@@ -12,7 +12,7 @@ for name in post-checkout reference-transaction post-index-change pre-auto-gc po
   mark $name; cp "$ROOT/evil/$name" .git/hooks/; cp "$ROOT/evil/$name" "$ROOT/evil/hooks/"
 done
 git config core.hooksPath "$ROOT/evil/hooks"
-for name in fsmonitor clean smudge process ssh diff textconv pager editor askpass gpg alias odd included hook proxy; do
+for name in fsmonitor clean smudge process ssh diff textconv pager editor askpass gpg alias odd included late there hook proxy; do
   mark $name
 done
 git config core.fsmonitor "$ROOT/evil/fsmonitor"
@@ -38,6 +38,10 @@ git config hook.trap.command "$ROOT/evil/hook"
 git config hook.trap.event post-checkout
 printf '[filter "inc"]\n\tsmudge = %s\n\tclean = %s\n' "$ROOT/evil/included" "$ROOT/evil/included" > .git/more
 git config include.path more
+printf '[filter "late"]\n\tsmudge = %s\n\tclean = %s\n' "$ROOT/evil/late" "$ROOT/evil/late" > .git/late
+git config 'includeIf.onbranch:work.path' late
+printf '[filter "there"]\n\tsmudge = %s\n\tclean = %s\n' "$ROOT/evil/there" "$ROOT/evil/there" > .git/there
+git config 'includeIf.gitdir:**/worktrees/ws-*.path' there
 git config status.showUntrackedFiles no
 git config core.untrackedCache true
 git config remote.origin.url "ext::$ROOT/evil/ssh"
@@ -51,9 +55,9 @@ git config gc.auto 1
 #[tokio::test]
 async fn nothing_of_a_repository_is_run() {
     let site = Site::start().await;
-    let attributes = "*.t filter=trap diff=trap\n*.l filter=long\n*.i filter=inc\n";
+    let attributes = "*.t filter=trap diff=trap\n*.l filter=long\n*.i filter=inc\n*.b filter=late\n*.d filter=there\n";
     site.home.write(".gitattributes", attributes);
-    for name in ["a.t", "b.l", "c.i"] {
+    for name in ["a.t", "b.l", "c.i", "d.b", "e.d"] {
         site.home.write(name, "text\n");
     }
     site.home.git(&["add", "."]);
@@ -81,7 +85,7 @@ async fn nothing_of_a_repository_is_run() {
     std::fs::remove_file(&ran).unwrap();
 
     let made = site.at_rest(json!({ "branch": "work" })).await;
-    for name in ["a.t", "b.l", "c.i"] {
+    for name in ["a.t", "b.l", "c.i", "d.b", "e.d"] {
         assert_eq!(
             std::fs::read_to_string(cwd(&made).join(name)).unwrap(),
             "text\n"

@@ -91,7 +91,7 @@ const POINTS: [&str; 2] = ["before", "after"];
 async fn what_was_being_made_is_taken_back() {
     let git = Stopper::new();
     let mut site = git.site().await;
-    for call in ["update-ref", "worktree add"] {
+    for call in ["update-ref", "worktree add", "reset"] {
         for when in POINTS {
             let mut wish = site.wish(&json!({ "branch": "a/b", "request_key": "k" }));
             wish["type"] = json!("workspace.create");
@@ -117,16 +117,20 @@ async fn what_was_being_made_again_is_there_or_not_and_keeps_its_branch() {
     let made = site.at_rest(json!({ "branch": "work" })).await;
     site.sh(cwd(&made), "git commit -qm mine --allow-empty");
     let tip = site.home.git(&["rev-parse", "work"]);
-    for when in POINTS {
+    for (when, call, lifecycle) in [
+        ("before", "worktree add", "conflict"),
+        ("after", "worktree add", "conflict"),
+        ("before", "reset", "conflict"),
+        ("after", "reset", "active"),
+    ] {
         _ = std::fs::remove_dir_all(cwd(&made));
         let mut wish = site.wish(&json!({ "branch": "work" }));
         wish["type"] = json!("workspace.create");
-        git.kill_at(&mut site, when, "worktree add", wish).await;
+        git.kill_at(&mut site, when, call, wish).await;
         assert_eq!(site.home.git(&["rev-parse", "work"]), tip);
-        let whole = when == "after";
-        let lifecycle = if whole { "active" } else { "conflict" };
-        assert_eq!(site.status(&made).await["lifecycle"], lifecycle, "{when}");
-        assert_eq!(cwd(&made).exists(), whole);
+        let found = site.status(&made).await;
+        assert_eq!(found["lifecycle"], lifecycle, "{when} {call}");
+        assert_eq!(cwd(&made).exists(), lifecycle == "active", "{when} {call}");
     }
     std::fs::remove_dir_all(cwd(&made)).unwrap();
     let again = site.create(json!({ "branch": "work" })).await;

@@ -145,9 +145,9 @@ impl Workspaces {
         let path = record.cwd.as_os_str();
         let branch = record.branch.as_ref();
         // Forced, it takes the place of a worktree that git still lists though it is gone.
-        let add = match record.step {
-            Step::Restoring => vec!["worktree", "add", "--quiet", "--force", "--"],
-            _ => vec!["worktree", "add", "--quiet", "--"],
+        let add: &[&str] = match record.step {
+            Step::Restoring => &["worktree", "add", "--no-checkout", "--force", "--"],
+            _ => &["worktree", "add", "--no-checkout", "--"],
         };
         let add: Vec<_> = add
             .iter()
@@ -155,6 +155,10 @@ impl Workspaces {
             .chain([path, branch])
             .collect();
         place.work(&add).await.map_err(|error| failed(&error))?;
+        // Apart, so that what is configured for this folder and branch alone is turned off too.
+        let worktree = self.git.in_worktree(&record.cwd, &record.git_dir());
+        let fill = ["reset", "--hard", "--quiet", "--no-recurse-submodules"];
+        worktree.work(&fill).await.map_err(|error| failed(&error))?;
         match record.look() {
             Standing::Sound => Ok(()),
             found => {

@@ -49,16 +49,17 @@ impl Workspaces {
             return Ok(Some(found));
         }
         let place = self.git.in_worktree(&record.cwd, &record.git_dir());
-        let changes = Changes::read(&place).await?;
-        let missing_is_fine = removal == Removal::Forced;
-        if !(changes.is_clean() || missing_is_fine && changes.only_missing()) {
-            return Ok(Some(changes.in_words()));
-        }
         if let Some(path) = unwatched(&place, &record.cwd).await? {
             return Ok(Some(format!(
                 "git was told not to look at {path:?}, which may have changed; undo that with \
                  `git update-index --no-assume-unchanged --no-skip-worktree`"
             )));
+        }
+        // As late as can be: what comes after it is not seen.
+        let changes = Changes::read(&place).await?;
+        let missing_is_fine = removal == Removal::Forced;
+        if !(changes.is_clean() || missing_is_fine && changes.only_missing()) {
+            return Ok(Some(changes.in_words()));
         }
         let root = record.cwd.clone();
         let walked = tokio::task::spawn_blocking(move || nested(&root)).await;

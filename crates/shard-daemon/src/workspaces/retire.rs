@@ -218,35 +218,28 @@ impl Workspaces {
         if matches!(record.look(), Standing::NoRepository { .. }) {
             return Ok(());
         }
-        let place = self.git.at(&record.common);
+        // Forced once, git does not look again whether it is clean, which could run programs of a
+        // repository; twice, it also removes what is locked, as a worktree on its way is.
+        let force = match removal {
+            Removal::Checked => vec!["worktree", "remove", "--force", "--"],
+            Removal::Forced => vec!["worktree", "remove", "--force", "--force", "--"],
+        };
         let path = record.cwd.as_os_str();
-        let git = async |how: &[&str]| {
-            let words = ["worktree", "remove"].iter().chain(how).chain(&["--"]);
-            let call: Vec<_> = words.map(AsRef::as_ref).chain([path]).collect();
-            place.work(&call).await.map_err(|error| failed(&error))
-        };
-        let removed = match removal {
-            // It looks itself once more.
-            Removal::Checked => match git(&[]).await {
-                Err(error) if error.message.contains("submodules") => git(&["--force"]).await,
-                other => other,
-            },
-            // Twice, as a worktree on its way is locked.
-            Removal::Forced => git(&["--force", "--force"]).await,
-        };
-        // What is left is ours alone: the folder has a name like no other, and git's record of it.
-        let cwd = record.cwd.clone();
-        let git_dir = record.git_dir();
-        match (removed, removal) {
-            (Err(error), Removal::Checked) if record.look() != Standing::Gone => Err(error),
-            _ => {
-                on_disk(move || {
-                    remove_folder(&cwd)?;
-                    remove_folder(&git_dir)
-                })
-                .await
+        let call: Vec<_> = force.iter().map(AsRef::as_ref).chain([path]).collect();
+        let removed = self.git.at(&record.common).work(&call).await;
+        match removed {
+            Err(error) if removal == Removal::Checked && record.look() != Standing::Gone => {
+                return Err(failed(&error));
             }
+            _ => {}
         }
+        // What is left is ours alone: the folder has a name like no other, and so has git's record.
+        let (cwd, git_dir) = (record.cwd.clone(), record.git_dir());
+        on_disk(move || {
+            remove_folder(&cwd)?;
+            remove_folder(&git_dir)
+        })
+        .await
     }
 
     /// Deletes the branch, if it is still at that commit.
@@ -278,9 +271,9 @@ impl Workspaces {
 /// How a worktree is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Removal {
-    /// Git may still refuse.
+    /// It was looked at, and holds nothing.
     Checked,
-    /// Whatever it looks like: it was on its way in one direction or the other.
+    /// Whatever it looks like, it was on its way in one direction or the other.
     Forced,
 }
 
