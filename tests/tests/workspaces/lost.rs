@@ -65,18 +65,23 @@ async fn an_agent_that_is_attached_when_its_worktree_goes_does_not_work_elsewher
     let site = Site::start().await;
     let data = site.create(json!({})).await;
     let agent = site.client.attach(word(&data["agent_id"])).await;
-    site.stop(&agent.id).await;
-    std::fs::remove_dir_all(cwd(&data["workspace"])).unwrap();
-    // An empty folder in its place is no worktree either.
-    for empty in [false, true] {
-        if empty {
-            std::fs::create_dir(cwd(&data["workspace"])).unwrap();
+    let folder = cwd(&data["workspace"]);
+    std::fs::remove_dir_all(folder).unwrap();
+    for (when, runs) in [
+        ("running", true),
+        ("stopped", false),
+        ("an empty folder", false),
+    ] {
+        match when {
+            "stopped" => site.stop(&agent.id).await,
+            "an empty folder" => std::fs::create_dir(folder).unwrap(),
+            _ => {}
         }
         let wish = json!({ "agent_id": agent.id, "message": "go" });
         let (kind, reason) = refusal(&site.client.err("prompt", wish).await);
-        assert_eq!(kind, "unsafe");
-        assert!(reason.contains("is gone"), "{reason}");
-        assert_eq!(site.daemon.agent_pid(&agent.id), None);
+        assert_eq!(kind, "unsafe", "{when}");
+        assert!(reason.contains("is gone"), "{when}: {reason}");
+        assert_eq!(site.daemon.agent_pid(&agent.id).is_some(), runs, "{when}");
     }
 }
 

@@ -173,6 +173,12 @@ impl Broker {
         let Some(role) = self.attachments.role(reply.client.id) else {
             return reply.send(Err(not_attached()));
         };
+        if matches!(&*kind, "prompt" | "steer")
+            && let Err(error) = self.shared.workspaces.admit(&self.agent.manifest())
+        {
+            // Also while it runs: what its tools write would pass for a worktree.
+            return reply.send(Err(error));
+        }
         let answers = answers_a_question(&kind);
         if answers && role == AttachRole::Observer {
             let message = "an observer answers no questions; attach as `interactive` first";
