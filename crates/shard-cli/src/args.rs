@@ -10,6 +10,10 @@ use shard_types::{AgentId, HeadlessPolicy, PrincipalId, SessionId};
 
 use crate::commands::usage;
 
+mod workspace;
+
+pub(crate) use workspace::{WorkspaceAgent, WorkspaceArgs, WorkspaceCommand};
+
 /// A coding agent that works in your checkout, and asks before it changes things.
 #[derive(Debug, Parser)]
 #[command(name = "shard", version, about, arg_required_else_help = true)]
@@ -42,6 +46,8 @@ pub(crate) enum Command {
     Shutdown(ShutdownArgs),
     /// See and take back what agents may do unasked for good.
     Grants(GrantsArgs),
+    /// Give agents worktrees of their own, and remove these.
+    Workspace(WorkspaceArgs),
     /// Say which browsers may come in.
     Auth(AuthArgs),
     /// Say what agents used: tokens and cost.

@@ -50,6 +50,7 @@ fn run(args: Args, hardened: std::io::Result<()>) -> Result<(), Failure> {
         Command::Kill(args) => commands::kill::run(&args),
         Command::Shutdown(args) => commands::shutdown::run(&args),
         Command::Grants(args) => commands::grants::run(args),
+        Command::Workspace(args) => commands::workspace::run(args),
         Command::Auth(args) => commands::auth::run(args),
         Command::Usage(args) => commands::usage::run(&args),
         Command::Agent(args) => commands::agent::run(args),

@@ -28,6 +28,10 @@ use crate::reload;
 use crate::security::{Clock, Policy, Secret, Security};
 use crate::settings::{Settings, Tuning};
 use crate::unix;
+use crate::workspaces::{Record, Workspaces};
+
+/// How long the start waits for workspaces to be recovered.
+const RECOVER: Duration = Duration::from_secs(5);
 
 /// How long turns may take to end when the daemon is asked to.
 const FINISH_TURNS: Duration = Duration::from_secs(60);
@@ -127,6 +131,8 @@ pub async fn start(
     let web = Web::listen(inherited.tcp, wanted).await?;
     let tuning = Tuning::of(&settings, config);
     let policy = Policy::new(&settings.web, web.address);
+    let workspaces = Workspaces::load(&settings)
+        .map_err(StartError::files("read the workspaces in", &state_home))?;
     let security = Security::open(&state_home.join("security-v1.json"), policy, Clock::wall())?;
     let local = Local::find(inherited.unix, &settings)?;
     let metrics = Arc::new(Metrics::default());
@@ -137,6 +143,7 @@ pub async fn start(
         clients: Clients::new(Arc::clone(&metrics)),
         metrics,
         responders: watch::Sender::new(()),
+        workspaces,
     });
     let registry = Registry::load(Arc::clone(&shared))
         .map_err(StartError::files("read the agents in", &state_home))?;
@@ -152,6 +159,7 @@ pub async fn start(
         started_at: time::now_ms(),
         reload,
     });
+    recover_workspaces(&daemon).await;
     let token = Secret::generate();
     let (socket_path, own_socket) = (local.path.clone(), local.own_file());
     let unix = local.listen()?;
@@ -182,6 +190,19 @@ pub async fn start(
         reloads,
         config: config.clone(),
     })
+}
+
+/// Finishes or undoes what an earlier daemon left. What takes longer than a moment goes on behind:
+/// until then nobody can use those workspaces.
+async fn recover_workspaces(daemon: &Arc<Daemon>) {
+    let daemon = Arc::clone(daemon);
+    let recovering = tokio::spawn(async move {
+        let has_agent = |record: &Record| !daemon.registry.all_by(|it| record.holds(it)).is_empty();
+        daemon.shared.workspaces.recover(has_agent).await;
+    });
+    if timeout(RECOVER, recovering).await.is_err() {
+        tracing::warn!("workspaces are still being recovered");
+    }
 }
 
 impl Running {

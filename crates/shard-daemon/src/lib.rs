@@ -13,6 +13,7 @@
 //! | `agent` | one actor for each agent: clients on one side, its process on the other |
 //! | `runtime` | one process, from its start to the end of everything below it |
 //! | `client` | one actor for each connection, whatever carries it; `unix` accepts local ones |
+//! | `workspaces` | managed worktrees; `git` is the one place that runs git |
 //! | `orchestrator` | commands to the daemon itself |
 //! | `security`, `http` | who may talk to the daemon over the network, and how |
 //! | `metrics` | what is counted |
@@ -22,6 +23,7 @@ mod agent;
 mod client;
 mod daemon;
 mod digest;
+mod git;
 mod home;
 mod http;
 mod keys;
@@ -38,6 +40,7 @@ mod settings;
 mod state_file;
 mod stored;
 mod unix;
+mod workspaces;
 
 pub use daemon::{Control, Running, start};
 pub use home::{DaemonFile, StartError};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use shard_protocol::{LaunchPolicy, RequestKey};
-use shard_types::{AgentId, HeadlessPolicy, SessionId, Usage};
+use shard_types::{AgentId, HeadlessPolicy, SessionId, Usage, WorkspaceId};
 
 use crate::state_file;
 
@@ -31,9 +31,15 @@ pub struct Manifest {
     pub session_path: Option<PathBuf>,
     /// The folder it works in, symlinks resolved.
     pub cwd: PathBuf,
+    /// The workspace that it was made for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace_id: Option<WorkspaceId>,
     /// What its owner calls it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// What its owner says that its session is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// `provider/model`, as it last was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -159,7 +165,9 @@ impl Manifest {
             session_id,
             session_path: None,
             cwd,
+            workspace_id: None,
             name: None,
+            title: None,
             model: None,
             mode: None,
             tools: None,

@@ -76,11 +76,17 @@ impl Registry {
         })
     }
 
-    /// All that clients have heard of, in the order in which they were made.
+    /// All that clients have heard of.
+    pub(crate) fn announced(&self) -> Vec<Arc<Agent>> {
+        let mut agents: Vec<_> = self.agents().values().cloned().collect();
+        agents.retain(|agent| agent.is_announced());
+        agents
+    }
+
+    /// The same as they are listed, in the order in which they were made.
     pub(crate) fn list(&self) -> Vec<AgentInfo> {
-        let agents: Vec<_> = self.agents().values().cloned().collect();
-        let announced = agents.iter().filter(|agent| agent.is_announced());
-        let mut infos: Vec<_> = announced.map(|agent| agent.info()).collect();
+        let agents = self.announced();
+        let mut infos: Vec<_> = agents.iter().map(|agent| agent.info()).collect();
         infos.sort_by(|a, b| (a.created_at, &a.agent_id).cmp(&(b.created_at, &b.agent_id)));
         infos
     }
@@ -127,6 +133,23 @@ impl Registry {
         let agents = self.agents();
         let mut agents = agents.values();
         agents.find(|agent| agent.is(&wanted)).cloned()
+    }
+
+    /// The agents whose record is such a one, in the order in which they were made.
+    pub(crate) fn all_by(&self, wanted: impl Fn(&Manifest) -> bool) -> Vec<Arc<Agent>> {
+        let mut found: Vec<_> = {
+            let agents = self.agents();
+            let found = agents.values().filter(|agent| agent.is(&wanted));
+            found.cloned().collect()
+        };
+        // Ids sort by creation.
+        found.sort_by(|a, b| a.id.cmp(&b.id));
+        found
+    }
+
+    /// Whether an agent is among them, and not one that did not come to be.
+    pub(crate) fn is_kept(&self, id: &AgentId) -> bool {
+        self.agents().contains_key(id)
     }
 
     /// Keeps a new agent, on the disk first. One that cannot be written leaves nothing behind.

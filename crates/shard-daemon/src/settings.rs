@@ -1,5 +1,6 @@
 //! What a daemon is told at its start, and what of it may change while it runs.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use crate::security::access::WebAccess;
 const AGES: u64 = 10 * 365 * 24 * 3600;
 
 /// What holds for as long as the daemon lives.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Settings {
     /// Where state is kept (`$SHARD_HOME`).
     pub state_home: PathBuf,
@@ -22,6 +23,8 @@ pub struct Settings {
     pub home: Option<PathBuf>,
     /// Where a socket goes whose path under the state home would be too long; `$XDG_RUNTIME_DIR`.
     pub runtime_dir: Option<PathBuf>,
+    /// The environment, of which git gets the little that it needs.
+    pub environment: Vec<(OsString, OsString)>,
     /// How browsers reach it.
     pub web: WebAccess,
     /// Origins that the command line allows, whatever the configuration says.
@@ -33,6 +36,16 @@ pub struct Settings {
     pub trust_project: bool,
     /// How many seconds an idle agent keeps its process, over what the configuration says.
     pub idle_timeout_secs: Option<u64>,
+}
+
+/// Without the environment, which holds keys.
+impl std::fmt::Debug for Settings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Settings")
+            .field("state_home", &self.state_home)
+            .field("port", &self.port)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What follows the configuration while the daemon runs.
@@ -87,6 +100,7 @@ mod tests {
             config_path: "/config.json".into(),
             home: None,
             runtime_dir: None,
+            environment: Vec::new(),
             web: WebAccess::new(WebOptions::default()).unwrap(),
             allowed_origins: vec!["http://b.example".to_owned()],
             port: None,

@@ -1,4 +1,4 @@
-//! The only place that starts processes for tools.
+//! The only place that starts processes for tools, and git for the daemon.
 //!
 //! Owns a command from the fork to the last descendant: each one runs below a small process of
 //! its own, the *reaper*, which adopts whatever the command leaves behind and ends it when the
@@ -34,5 +34,5 @@ pub use harden::harden;
 pub use peer::{Peer, PeerError};
 pub use proc::LeftBehind;
 pub use running::{Background, Exit, Output, Process, Running};
-pub use spawn::{CommandSpec, SpawnError, spawn};
+pub use spawn::{CommandSpec, SpawnError, spawn, spawn_with_errors};
 pub use strays::sweep_adopted;

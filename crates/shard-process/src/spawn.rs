@@ -91,6 +91,31 @@ pub enum SpawnError {
 /// # Panics
 /// If the runtime was built without IO or time.
 pub fn spawn(spec: &CommandSpec) -> Result<Running, SpawnError> {
+    let (output, end) = pipe()?;
+    let errors_end = end.try_clone().map_err(SpawnError::Setup)?;
+    launch(spec, output, end, errors_end)
+}
+
+/// The same with standard error apart, for a caller that reads what a program prints.
+///
+/// # Errors
+/// See [`SpawnError`].
+///
+/// # Panics
+/// As [`spawn`].
+pub fn spawn_with_errors(spec: &CommandSpec) -> Result<(Running, Output), SpawnError> {
+    let (output, end) = pipe()?;
+    let (errors, errors_end) = pipe()?;
+    let running = launch(spec, output, end, errors_end)?;
+    Ok((running, Output::new(Receiver::from_owned_fd(errors)?)))
+}
+
+fn launch(
+    spec: &CommandSpec,
+    output: OwnedFd,
+    output_end: OwnedFd,
+    errors_end: OwnedFd,
+) -> Result<Running, SpawnError> {
     if Handle::try_current().is_err() {
         return Err(SpawnError::NoRuntime);
     }
@@ -99,7 +124,6 @@ pub fn spawn(spec: &CommandSpec) -> Result<Running, SpawnError> {
     }
     strays::reap_unwatched();
 
-    let (output, output_end) = pipe()?;
     let (life_end, life) = pipe()?;
     let (status, status_end) = pipe()?;
     let ends = Ends {
@@ -108,7 +132,9 @@ pub fn spawn(spec: &CommandSpec) -> Result<Running, SpawnError> {
         // Open until the command runs, as `spec` owns it.
         domain: spec.domain.as_deref().map(Domain::raw),
     };
-    let mut reaper = Reaper::new(strays::listed(|| start(spec, output_end, ends))?);
+    let mut reaper = Reaper::new(strays::listed(|| {
+        start(spec, output_end, errors_end, ends)
+    })?);
     // From here on only the reaper holds its ends.
     drop((life_end, status_end));
 
@@ -150,8 +176,13 @@ fn pipe() -> Result<(OwnedFd, OwnedFd), io::Error> {
     Ok(pipe_with(PipeFlags::CLOEXEC)?)
 }
 
-/// Takes the writing end of the output so that no copy of it outlives this call.
-fn start(spec: &CommandSpec, output: OwnedFd, ends: Ends) -> Result<Child, SpawnError> {
+/// Takes the writing ends of the output so that no copy of them outlives this call.
+fn start(
+    spec: &CommandSpec,
+    output: OwnedFd,
+    errors: OwnedFd,
+    ends: Ends,
+) -> Result<Child, SpawnError> {
     let name = spec.argv.first().ok_or(SpawnError::NoProgram)?;
     let program = program(spec).map_err(io::Error::from)?;
     // The standard library forks, opens the standard descriptors, enters the directory and
@@ -160,8 +191,8 @@ fn start(spec: &CommandSpec, output: OwnedFd, ends: Ends) -> Result<Child, Spawn
     command
         .current_dir(&spec.cwd)
         .stdin(Stdio::null())
-        .stdout(Stdio::from(output.try_clone()?))
-        .stderr(Stdio::from(output));
+        .stdout(Stdio::from(output))
+        .stderr(Stdio::from(errors));
     sys::after_fork(&mut command, move || reaper::split(ends, &program));
     command.spawn().map_err(|source| refused(spec, source))
 }

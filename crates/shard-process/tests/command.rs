@@ -9,7 +9,7 @@ mod support;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
-use shard_process::{CommandSpec, Exit, SpawnError, spawn};
+use shard_process::{CommandSpec, Exit, SpawnError, spawn, spawn_with_errors};
 use support::*;
 
 #[tokio::test]
@@ -81,6 +81,18 @@ async fn the_environment_is_the_given_one_and_nothing_else() {
     let mut lines: Vec<_> = text.lines().collect();
     lines.sort_unstable();
     assert_eq!(lines, ["A=b c", "PATH=/usr/bin:/bin"]);
+}
+
+#[tokio::test]
+async fn standard_error_can_be_apart() {
+    let (running, mut errors) =
+        spawn_with_errors(&bash("echo out; echo err >&2; echo out")).unwrap();
+    let (text, exit) = finish(running).await;
+    assert_eq!((text.as_str(), exit), ("out\nout\n", Exit::Code(0)));
+    let mut buffer = [0; 64];
+    let length = errors.read(&mut buffer).await.unwrap();
+    assert_eq!(&buffer[..length], b"err\n");
+    assert_eq!(errors.read(&mut buffer).await.unwrap(), 0);
 }
 
 #[tokio::test]

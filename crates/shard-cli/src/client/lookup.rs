@@ -1,7 +1,8 @@
-//! Which agent or grant a person means.
+//! Which agent, grant or workspace a person means.
 
 use shard_core::gate::visible;
-use shard_types::{AgentId, AgentInfo, GrantId, GrantInfo};
+use shard_protocol::{Workspace, WorkspaceLifecycle};
+use shard_types::{AgentId, AgentInfo, GrantId, GrantInfo, WorkspaceId};
 
 use crate::failure::Failure;
 
@@ -126,6 +127,59 @@ pub(crate) fn short_grant<'a>(id: &'a GrantId, grants: &[&GrantInfo]) -> &'a str
     shortest(
         own_part_of_grant(id.as_str()),
         others.map(|it| own_part_of_grant(it.grant_id.as_str())),
+    )
+}
+
+/// How every workspace's id begins.
+const WORKSPACES: &str = "ws-";
+
+fn own_part_of_workspace(id: &WorkspaceId) -> &str {
+    id.as_str().strip_prefix(WORKSPACES).unwrap_or(id.as_str())
+}
+
+/// The workspace whose id is `wanted` or begins with it, with or without `ws-`, or whose label is
+/// `wanted`. One that is in use is meant before one that is retired.
+///
+/// # Errors
+/// When there is none, or more than one.
+pub(crate) fn find_workspace<'a>(
+    workspaces: &'a [Workspace],
+    wanted: &str,
+) -> Result<&'a Workspace, Failure> {
+    if let Some(found) = workspaces
+        .iter()
+        .find(|it| it.workspace_id.as_str() == wanted)
+    {
+        return Ok(found);
+    }
+    let prefix = wanted.strip_prefix(WORKSPACES).unwrap_or(wanted);
+    let is_meant = |it: &&Workspace| {
+        let by_id =
+            !prefix.is_empty() && own_part_of_workspace(&it.workspace_id).starts_with(prefix);
+        by_id || it.label.as_deref() == Some(wanted)
+    };
+    let mut meant: Vec<&Workspace> = workspaces.iter().filter(is_meant).collect();
+    let in_use = |it: &&Workspace| it.lifecycle != WorkspaceLifecycle::Retired;
+    if meant.iter().any(in_use) {
+        meant.retain(in_use);
+    }
+    let error = match meant.as_slice() {
+        [found] => return Ok(found),
+        [] => format!("there is no workspace {wanted:?}; `shard workspace list` lists them"),
+        several => {
+            let count = several.len();
+            format!("{wanted:?} may be any of {count} workspaces; give more of the id")
+        }
+    };
+    Err(anyhow::anyhow!(error).into())
+}
+
+/// The shortest beginning of a workspace's id that names no other of these.
+pub(crate) fn short_workspace<'a>(id: &'a WorkspaceId, workspaces: &[Workspace]) -> &'a str {
+    let others = workspaces.iter().filter(|it| it.workspace_id != *id);
+    shortest(
+        own_part_of_workspace(id),
+        others.map(|it| own_part_of_workspace(&it.workspace_id)),
     )
 }
 

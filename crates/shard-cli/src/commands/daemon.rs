@@ -80,6 +80,7 @@ fn settings(args: &DaemonArgs, places: &Places, config: &Config) -> Result<Setti
         config_path: places.config.clone(),
         home: places.home.clone(),
         runtime_dir: places.runtime_dir.clone(),
+        environment: places.environment.clone(),
         web: args.remote.access(config)?,
         allowed_origins: args.remote.allowed_origins.clone(),
         port: args.port,

@@ -21,6 +21,7 @@ pub(crate) mod shutdown;
 pub(crate) mod stop;
 pub(crate) mod usage;
 pub(crate) mod web;
+pub(crate) mod workspace;
 
 use std::future::Future;
 use std::time::Duration;

@@ -65,7 +65,7 @@ fn wish(args: NewArgs, places: &Places) -> Result<AgentCreate, Failure> {
     })
 }
 
-fn utf8(path: PathBuf) -> Result<String, Failure> {
+pub(super) fn utf8(path: PathBuf) -> Result<String, Failure> {
     path.into_os_string().into_string().map_err(|path| {
         let path = path.to_string_lossy().into_owned();
         Failure::usage(format!("the folder {path:?} is no UTF-8 text; rename it"))
@@ -73,7 +73,7 @@ fn utf8(path: PathBuf) -> Result<String, Failure> {
 }
 
 /// An agent whose process did not start is there all the same.
-fn explained(error: ErrorBody) -> Failure {
+pub(super) fn explained(error: ErrorBody) -> Failure {
     let kept = error.data.as_ref().and_then(|data| data.get("agent_id"));
     let kept: Option<AgentId> = kept.and_then(|id| serde_json::from_value(id.clone()).ok());
     let mut failure = Failure::from_answer(error);

@@ -225,6 +225,12 @@ impl Broker {
         let Some(role) = role else {
             return reply.send(Err(not_attached()));
         };
+        if matches!(&*kind, "prompt" | "steer")
+            && let Err(error) = self.shared.workspaces.admit(&self.agent.manifest())
+        {
+            // Also while it runs: what its tools write would pass for a worktree.
+            return reply.send(Err(error));
+        }
         if answers && role == AttachRole::Observer {
             let message = "an observer answers no questions; attach as `interactive` first";
             return reply.send(Err(refuse(ErrorCode::PermissionDenied, message)));
@@ -388,6 +394,11 @@ impl Broker {
             let error = failed_too_often(&self.agent.id, pause);
             return self.turn_away(&error);
         }
+        if let Err(error) = self.agent.begin() {
+            return self.turn_away(&error);
+        }
+        self.shared.metrics.runtimes_started.add(1);
+        self.agent.tell_status();
         let settings = &self.shared.settings;
         let launch = Launch {
             agent_id: self.agent.id.clone(),
@@ -403,7 +414,6 @@ impl Broker {
             deadline: Instant::now() + READY,
             fatal: None,
         };
-        self.set_state(AgentStatus::Idle, RuntimeState::Starting);
     }
 
     /// Notes how the agent stands, and tells everybody if that is new.
@@ -414,10 +424,8 @@ impl Broker {
             changed = entered || record.status != status;
             (record.status, record.runtime_state) = (status, runtime_state);
         });
-        match runtime_state {
-            RuntimeState::Starting if entered => self.shared.metrics.runtimes_started.add(1),
-            RuntimeState::Failed if entered => self.shared.metrics.runtimes_failed.add(1),
-            _ => {}
+        if entered && runtime_state == RuntimeState::Failed {
+            self.shared.metrics.runtimes_failed.add(1);
         }
         if changed {
             self.agent.tell_status();

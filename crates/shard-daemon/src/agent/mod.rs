@@ -32,6 +32,7 @@ use crate::client::{ClientId, Clients, Reply, refuse};
 use crate::manifest::Manifest;
 use crate::metrics::Metrics;
 use crate::settings::{Settings, Tuning};
+use crate::workspaces::Workspaces;
 
 pub(crate) use grants::GrantsWish;
 
@@ -52,6 +53,7 @@ pub(crate) struct Shared {
     /// its descendants too.
     pub(crate) responders: watch::Sender<()>,
     pub(crate) metrics: Arc<Metrics>,
+    pub(crate) workspaces: Workspaces,
 }
 
 /// What an agent is asked to do.
@@ -204,6 +206,21 @@ impl Agent {
     /// How many questions of its process wait.
     pub(crate) fn asks_open(&self) -> usize {
         self.asks_open.load(Ordering::Relaxed)
+    }
+
+    /// Notes that its process starts, if it may; both at once, so that whoever closes its folder
+    /// finds it either refused or starting.
+    ///
+    /// # Errors
+    /// Why it may not.
+    fn begin(&self) -> Result<(), ErrorBody> {
+        let workspaces = &self.shared.workspaces;
+        workspaces.admit(&self.manifest())?;
+        let mut record = self.record();
+        workspaces.is_open_to(&record.manifest)?;
+        record.status = AgentStatus::Idle;
+        record.runtime_state = RuntimeState::Starting;
+        Ok(())
     }
 
     /// As it is listed.

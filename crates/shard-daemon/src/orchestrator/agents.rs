@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use shard_protocol::{AgentCreate, AgentCreated, Agents, ErrorBody, Renamed};
-use shard_types::{AgentId, ErrorCode, SessionId, time};
+use serde::Serialize;
+use shard_protocol::{AgentCreate, AgentCreated, Agents, ErrorBody, Renamed, RequestKey};
+use shard_types::{AgentId, ErrorCode, SessionId, WorkspaceId, time};
 
 use super::{aside, sessions};
 use crate::agent::Agent;
@@ -28,37 +29,70 @@ pub(super) fn status(daemon: &Daemon, agent_id: Option<&AgentId>) -> Outcome {
 /// is asked for; a process that did not start is tried again.
 pub(super) async fn create(daemon: &Daemon, wish: AgentCreate) -> Outcome {
     let Some(key) = wish.request_key.clone() else {
-        let agent = make(daemon, wish, None).await?;
+        let agent = make(daemon, wish, Origin::default()).await?;
         return start(daemon, &agent).await;
     };
-    let body = digest(&wish);
+    let body = digest(&AgentCreate {
+        request_key: None,
+        ..wish.clone()
+    });
     let _alone = daemon.keys.lock(key.as_str()).await;
-    match daemon.registry.made_with(&key) {
-        Some(agent) => match agent.manifest().made_by {
-            Some(made_by) if made_by.body != body => {
-                let message = "`request_key` was used for another agent; make a new one";
-                Err(refuse(ErrorCode::Conflict, message))
-            }
-            Some(made_by) if made_by.answered => data(AgentCreated {
+    let made_by = match earlier(daemon, key, body)? {
+        Earlier::Answered(agent) => {
+            return data(AgentCreated {
                 agent_id: agent.id.clone(),
                 duplicate: true,
-            }),
-            _ => start_once(daemon, &agent).await,
-        },
-        None => {
-            let made_by = MadeBy {
-                request_key: key,
-                body,
-                answered: false,
-            };
-            let agent = make(daemon, wish, Some(made_by)).await?;
-            start_once(daemon, &agent).await
+            });
         }
+        Earlier::Unanswered(agent) => return start_once(daemon, &agent).await,
+        Earlier::Never(made_by) => Some(made_by),
+    };
+    let origin = Origin {
+        made_by,
+        ..Origin::default()
+    };
+    let agent = make(daemon, wish, origin).await?;
+    start_once(daemon, &agent).await
+}
+
+/// What became of a key so far. To be asked while its lock is held.
+pub(super) enum Earlier {
+    /// An agent was made with it, and that was told.
+    Answered(Arc<Agent>),
+    /// An agent was made with it, whose process did not start yet.
+    Unanswered(Arc<Agent>),
+    /// Nothing; this is what an agent that is made now is to note.
+    Never(MadeBy),
+}
+
+/// Looks whether a key was used, for a body of this digest.
+///
+/// # Errors
+/// When it was used for something else.
+pub(super) fn earlier(
+    daemon: &Daemon,
+    request_key: RequestKey,
+    body: String,
+) -> Result<Earlier, ErrorBody> {
+    let Some(agent) = daemon.registry.made_with(&request_key) else {
+        return Ok(Earlier::Never(MadeBy {
+            request_key,
+            body,
+            answered: false,
+        }));
+    };
+    match agent.manifest().made_by {
+        Some(made_by) if made_by.body != body => {
+            let message = "`request_key` was used for another agent; make a new one";
+            Err(refuse(ErrorCode::Conflict, message))
+        }
+        Some(made_by) if made_by.answered => Ok(Earlier::Answered(agent)),
+        _ => Ok(Earlier::Unanswered(agent)),
     }
 }
 
 /// Starts the process of an agent that was made with a key, and notes that this was answered.
-async fn start_once(daemon: &Daemon, agent: &Arc<Agent>) -> Outcome {
+pub(super) async fn start_once(daemon: &Daemon, agent: &Arc<Agent>) -> Outcome {
     let answer = start(daemon, agent).await?;
     agent.update(|record| {
         if let Some(made_by) = &mut record.manifest.made_by {
@@ -70,24 +104,29 @@ async fn start_once(daemon: &Daemon, agent: &Arc<Agent>) -> Outcome {
     Ok(answer)
 }
 
-/// What was asked for, without the key.
-fn digest(wish: &AgentCreate) -> String {
-    let bare = AgentCreate {
-        request_key: None,
-        ..wish.clone()
-    };
+/// What was asked for; `wish` is without its key.
+pub(super) fn digest(wish: &impl Serialize) -> String {
     // Plain data cannot fail to print.
-    let json = serde_json::to_vec(&bare).unwrap_or_default();
+    let json = serde_json::to_vec(wish).unwrap_or_default();
     sha256_hex(&json)
 }
 
-async fn make(
+/// What an agent comes from, beside the wish for it.
+#[derive(Debug, Default)]
+pub(super) struct Origin {
+    pub(super) made_by: Option<MadeBy>,
+    pub(super) workspace_id: Option<WorkspaceId>,
+    pub(super) title: Option<String>,
+}
+
+pub(super) async fn make(
     daemon: &Daemon,
     wish: AgentCreate,
-    made_by: Option<MadeBy>,
+    origin: Origin,
 ) -> Result<Arc<Agent>, ErrorBody> {
     let cwd = working_folder(&wish.cwd).await?;
-    let name = wish.name.as_deref().map(checked_name).transpose()?;
+    let name = wish.name.as_deref().map(|name| checked_name("name", name));
+    let name = name.transpose()?;
     if let Some(parent) = &wish.parent_agent_id {
         daemon.registry.find(parent)?;
     }
@@ -113,7 +152,9 @@ async fn make(
     let session_id = wish.session_id.unwrap_or_else(SessionId::generate);
     let manifest = Manifest {
         session_path: adopted,
+        workspace_id: origin.workspace_id,
         name,
+        title: origin.title,
         model,
         mode: wish.mode,
         tools: wish.tools,
@@ -126,7 +167,7 @@ async fn make(
             parent_agent_id: wish.parent_agent_id,
             ..Managed::default()
         },
-        made_by,
+        made_by: origin.made_by,
         ..Manifest::new(AgentId::generate(), session_id, cwd, time::now_ms())
     };
     keep(daemon, manifest).await
@@ -142,7 +183,7 @@ pub(super) async fn keep(daemon: &Daemon, manifest: Manifest) -> Result<Arc<Agen
 }
 
 /// Starts an agent's process. One that asks for something that is not there is not kept.
-async fn start(daemon: &Daemon, agent: &Arc<Agent>) -> Outcome {
+pub(super) async fn start(daemon: &Daemon, agent: &Arc<Agent>) -> Outcome {
     match agent.started().await {
         Ok(()) => {
             agent.announce();
@@ -166,7 +207,7 @@ async fn start(daemon: &Daemon, agent: &Arc<Agent>) -> Outcome {
 
 pub(super) async fn rename(daemon: &Daemon, agent_id: &AgentId, name: String) -> Outcome {
     let agent = daemon.registry.find(agent_id)?;
-    let name = checked_name(&name)?;
+    let name = checked_name("name", &name)?;
     let mut earlier = None;
     agent.update(|record| earlier = record.manifest.name.replace(name));
     if let Err(error) = agent.save().await {
@@ -180,14 +221,14 @@ pub(super) async fn rename(daemon: &Daemon, agent_id: &AgentId, name: String) ->
     })
 }
 
-/// A name that a list can show.
-fn checked_name(name: &str) -> Result<String, ErrorBody> {
+/// A name that a list can show; `field` is what it was sent as.
+pub(super) fn checked_name(field: &str, name: &str) -> Result<String, ErrorBody> {
     let name = name.trim();
     let fits = (1..=MAX_NAME).contains(&name.chars().count());
     if fits && !name.chars().any(char::is_control) {
         return Ok(name.to_owned());
     }
-    let message = format!("`name` must be 1 to {MAX_NAME} characters on one line");
+    let message = format!("`{field}` must be 1 to {MAX_NAME} characters on one line");
     Err(refuse(ErrorCode::InvalidRequest, message))
 }
 

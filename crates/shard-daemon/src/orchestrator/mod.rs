@@ -6,6 +6,7 @@ mod paths;
 mod resources;
 mod sessions;
 mod usage;
+mod workspaces;
 
 use shard_protocol::{DaemonCommand, ErrorBody};
 use shard_types::ErrorCode;
@@ -31,6 +32,11 @@ pub(crate) async fn carry_out(daemon: &Daemon, who: &Who, command: DaemonCommand
         DaemonCommand::AuthApprove(wish) => auth::approve(daemon, who, &wish.code),
         DaemonCommand::AuthList(_) => auth::list(daemon),
         DaemonCommand::AuthRevoke(wish) => auth::revoke(daemon, &wish.principal_id).await,
+        DaemonCommand::WorkspaceCreate(wish) => workspaces::create(daemon, wish).await,
+        DaemonCommand::WorkspaceAttach(wish) => workspaces::attach(daemon, wish).await,
+        DaemonCommand::WorkspaceList(query) => workspaces::list(daemon, query).await,
+        DaemonCommand::WorkspaceStatus(query) => workspaces::status(daemon, query).await,
+        DaemonCommand::WorkspaceRetire(wish) => workspaces::retire(daemon, wish).await,
         DaemonCommand::UsageQuery(query) => usage::query(daemon, query).await,
         other => Err(refuse(
             ErrorCode::NotFound,

@@ -103,11 +103,12 @@ fn failed(error: &SessionError) -> ErrorBody {
 }
 
 pub(super) async fn list(daemon: &Daemon, query: SessionList) -> Outcome {
-    let owners: HashMap<SessionId, AgentId> = daemon
+    let owners: Owners = daemon
         .registry
-        .list()
+        .announced()
         .into_iter()
-        .filter_map(|info| Some((info.session_id?, info.agent_id)))
+        .map(|agent| agent.manifest())
+        .map(|it| (it.session_id, (it.agent_id, it.title)))
         .collect();
     let state_home = daemon.shared.settings.state_home.clone();
     let summaries = Arc::clone(&daemon.summaries);
@@ -137,7 +138,10 @@ pub(super) async fn list(daemon: &Daemon, query: SessionList) -> Outcome {
     data(Sessions { sessions })
 }
 
-fn info(summary: Summary, owners: &HashMap<SessionId, AgentId>) -> SessionInfo {
+/// Whose each session is, and what it was said to be about.
+type Owners = HashMap<SessionId, (AgentId, Option<String>)>;
+
+fn info(summary: Summary, owners: &Owners) -> SessionInfo {
     let Summary {
         header,
         title,
@@ -145,11 +149,12 @@ fn info(summary: Summary, owners: &HashMap<SessionId, AgentId>) -> SessionInfo {
         updated_at,
         forked_from,
     } = summary;
+    let (agent_id, named) = owners.get(&header.session_id).cloned().unzip();
     SessionInfo {
-        agent_id: owners.get(&header.session_id).cloned(),
+        agent_id,
         session_id: header.session_id,
         cwd: header.cwd,
-        title,
+        title: named.flatten().or(title),
         created_at: header.created_at,
         updated_at,
         message_count,
