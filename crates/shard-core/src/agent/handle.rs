@@ -73,8 +73,8 @@ pub(crate) enum TurnRequest {
     },
     /// What next? Delivers what steers wait.
     Plan { answer: oneshot::Sender<Plan> },
-    /// A piece of the answer came.
-    Stream(ProviderEvent),
+    /// Pieces of the answer came.
+    Stream(Vec<ProviderEvent>),
     /// The provider call is tried again after a while.
     Retry { detail: String },
     /// The history does not fit the model; the next plan is to have a shorter one.

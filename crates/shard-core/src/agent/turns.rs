@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use shard_contracts::{Artifact, ProviderEvent, ProviderRequest};
+use shard_contracts::{Artifact, EventBus, ProviderEvent, ProviderRequest};
 use shard_types::event::{
     Error, MessageComplete, ToolCall, ToolProgress, ToolResult, TurnEndReason,
 };
@@ -30,7 +30,7 @@ impl AgentSession {
                 let plan = self.plan();
                 _ = answer.send(plan);
             }
-            TurnRequest::Stream(event) => self.stream(event),
+            TurnRequest::Stream(events) => self.stream(events),
             TurnRequest::Retry { detail } => self.retry(detail),
             TurnRequest::MakeRoom { answer } => {
                 let made = self.make_room();
@@ -166,7 +166,7 @@ impl AgentSession {
 
     /// What came before an abort is taken in after it too: a message must not count as whole and
     /// lack a piece.
-    fn stream(&mut self, event: ProviderEvent) {
+    fn stream(&mut self, events: Vec<ProviderEvent>) {
         self.update_status(); // a retry is over
         let Some(turn) = &mut self.turn else { return };
         let model = turn
@@ -174,9 +174,10 @@ impl AgentSession {
             .as_ref()
             .map_or_else(String::new, |selection| selection.id());
         let draft = turn.draft.get_or_insert_with(|| Draft::new(model));
-        let conversation = &self.conversation;
-        if let Some(delta) = draft.push(event, |id| conversation.knows_call(id)) {
-            self.publish(delta);
+        for event in events {
+            if let Some(delta) = draft.push(event, |id| self.conversation.knows_call(id)) {
+                self.bus.publish(&delta.into());
+            }
         }
     }
 

@@ -43,8 +43,8 @@ impl TurnLink {
         self.ask(|answer| TurnRequest::Plan { answer }).await
     }
 
-    pub(super) async fn stream(&self, event: ProviderEvent) -> Result<(), SessionGone> {
-        self.tell(TurnRequest::Stream(event)).await
+    pub(super) async fn stream(&self, events: Vec<ProviderEvent>) -> Result<(), SessionGone> {
+        self.tell(TurnRequest::Stream(events)).await
     }
 
     pub(super) async fn retry(&self, detail: String) -> Result<(), SessionGone> {

@@ -193,39 +193,57 @@ impl Turn {
         selection: &Selection,
         request: ProviderRequest,
     ) -> Result<Streamed, SessionGone> {
-        let mut stream = selection.provider.stream(request);
+        let stream = selection.provider.stream(request);
+        let mut stream = stream.ready_chunks(PIECES_AT_ONCE);
         let (mut started, mut bytes) = (false, 0);
         loop {
-            let event = tokio::select! {
+            let pieces = tokio::select! {
                 biased;
                 () = self.settings.cancel.cancelled() => return Ok(Streamed::Aborted),
-                event = stream.next() => event,
+                pieces = stream.next() => pieces,
             };
-            match event {
-                Some(Ok(ProviderEvent::Stop(reason))) => return Ok(Streamed::Whole(reason)),
-                Some(Ok(event)) => {
-                    started |= !matches!(event, ProviderEvent::Usage(_));
-                    bytes += size(&event);
-                    if bytes > ANSWER_BYTES {
-                        let error = too_long(selection);
-                        return Ok(Streamed::Failed { error, started });
+            let Some(pieces) = pieces else {
+                let error = ended_early(selection);
+                return Ok(Streamed::Failed { error, started });
+            };
+            let mut events = Vec::with_capacity(pieces.len());
+            let mut end = None;
+            for piece in pieces {
+                let event = match piece {
+                    Ok(ProviderEvent::Stop(reason)) => {
+                        end = Some(Streamed::Whole(reason));
+                        break;
                     }
-                    self.link.stream(event).await?;
-                    if !self.ready().await {
-                        return Ok(Streamed::Aborted);
+                    Ok(event) => event,
+                    Err(error) => {
+                        end = Some(Streamed::Failed { error, started });
+                        break;
                     }
+                };
+                started |= !matches!(event, ProviderEvent::Usage(_));
+                bytes += size(&event);
+                if bytes > ANSWER_BYTES {
+                    let error = too_long(selection);
+                    end = Some(Streamed::Failed { error, started });
+                    break;
                 }
-                Some(Err(error)) => return Ok(Streamed::Failed { error, started }),
-                None => {
-                    return Ok(Streamed::Failed {
-                        error: ended_early(selection),
-                        started,
-                    });
-                }
+                events.push(event);
+            }
+            if !events.is_empty() {
+                self.link.stream(events).await?;
+            }
+            if let Some(end) = end {
+                return Ok(end);
+            }
+            if !self.ready().await {
+                return Ok(Streamed::Aborted);
             }
         }
     }
 }
+
+/// How many pieces of an answer go to the session at once, of those that are there anyway.
+const PIECES_AT_ONCE: usize = 64;
 
 /// How much one answer may be, in bytes: more than any model writes at once. A server that never
 /// stops must fill neither memory nor the disk.
