@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use shard_testkit::{
-    AgentProcess, Answer, Home, Provider, ScriptedModel, Turn, reply, text, tool, usage,
+    AgentProcess, Answer, Home, Provider, ScriptedModel, Turn, UsageShape, reply, text, tool, usage,
 };
 
 use crate::{errors, word};
@@ -127,6 +127,33 @@ async fn each_call_of_the_model_is_counted_with_its_cost() {
             assert_eq!(usage["model"], "mock/m1");
         }
     }
+}
+
+#[tokio::test]
+async fn of_a_call_that_its_server_does_not_count_the_context_is_estimated() {
+    let quiet = |words: &str| reply![text(words)].usage_shape(UsageShape::Missing);
+    let model = ScriptedModel::start([quiet(&"word ".repeat(4000)), quiet("ok"), quiet("ok")]);
+    let home = Home::new(&model);
+    let agent = AgentProcess::start(&home, &[]);
+    let mut sizes = Vec::new();
+    for _ in 0..2 {
+        let turn = agent.turn("go").await;
+        let [usage] = turn.of("usage")[..] else {
+            panic!("{:?}", turn.messages());
+        };
+        assert_eq!(
+            (&usage["input"], &usage["model"]),
+            (&json!(0), &json!("mock/m1"))
+        );
+        assert_eq!(usage.get("cost"), None, "nobody knows");
+        sizes.push(usage["context_tokens"].as_u64().unwrap());
+    }
+    // A quarter token for each byte, and instructions and tools beside it.
+    assert!((5000..15_000).contains(&sizes[0]), "{sizes:?}");
+    assert!((1..100).contains(&(sizes[1] - sizes[0])), "{sizes:?}");
+    agent.quit().await;
+    let again = AgentProcess::start(&home, &["--continue"]);
+    assert_eq!(again.sync().await["usage"]["context_tokens"], sizes[1]);
 }
 
 #[tokio::test]

@@ -58,6 +58,10 @@ impl Collector {
 
 impl EventSubscriber for Collector {
     fn event(&self, event: &AgentEvent) {
+        // A call that the test gives no tokens has only a guess at the size of the window.
+        if matches!(event, AgentEvent::Usage(usage) if usage.input + usage.output == 0) {
+            return;
+        }
         self.events.lock().unwrap().push(event.clone());
         self.came.notify_one();
     }
