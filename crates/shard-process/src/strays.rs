@@ -103,7 +103,7 @@ pub fn sweep_adopted() -> usize {
     reap_adopted() + end_adopted(|child| is_stray(child, None))
 }
 
-/// Kills a child of this process that has no reaper, and what runs below it. The child is its owner's to
+/// Kills a child of this process that has no reaper, and what runs below it, up to a bound. The child is its owner's to
 /// wait for; what comes to this process once it is gone is waited for in the background.
 pub fn end_tree(child: u32) {
     let pid = |number: u32| i32::try_from(number).ok().and_then(Pid::from_raw);
