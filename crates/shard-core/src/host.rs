@@ -1,17 +1,28 @@
 //! The extension host: the one place where capabilities come in.
 //!
 //! Owns what is registered, and by whom. Registering under a taken name replaces the earlier
-//! registration and leaves a note; an extension that fails is noted and the others stand. The
-//! session works from a [`Snapshot`] and knows nothing of extensions.
+//! registration and leaves a note; an extension that fails, panics or never gets done is noted and the
+//! others stand. The session works from a [`Snapshot`] and knows nothing of extensions.
 
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
+use futures_util::FutureExt;
 use shard_contracts::{
     CodeIntelligence, Compactor, Disposer, EventBus, EventSubscriber, Extension, ExtensionApi,
     Extractor, Mode, PermissionGate, Provider, Tool, Ui,
 };
 
 use crate::bus::Bus;
+
+/// How long an extension may take to install itself. What it has to wait for longer, it can register
+/// as something that waits.
+const INSTALL_WITHIN: Duration = Duration::from_secs(10);
+
+/// How long one may take to clean up, so that the process ends in time.
+const DISPOSE_WITHIN: Duration = Duration::from_secs(1);
 
 /// Something worth knowing about a registration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,10 +99,12 @@ impl ExtensionHost {
             host: self,
             id: &id,
         };
-        match extension.install(&mut registrar).await {
-            Ok(Some(disposer)) => self.disposers.push((id, disposer)),
-            Ok(None) => {}
-            Err(error) => self.note(&id, format!("not installed: {error}")),
+        let installed = guarded(INSTALL_WITHIN, || extension.install(&mut registrar)).await;
+        match installed {
+            Ok(Ok(Some(disposer))) => self.disposers.push((id, disposer)),
+            Ok(Ok(None)) => {}
+            Ok(Err(error)) => self.note(&id, format!("not installed: {error}")),
+            Err(why) => self.note(&id, format!("not installed: {why}")),
         }
     }
 
@@ -109,8 +122,10 @@ impl ExtensionHost {
 
     /// Runs what extensions left to be done at the end, the last one's first.
     pub async fn shut_down(&mut self) {
-        while let Some((_, disposer)) = self.disposers.pop() {
-            disposer().await;
+        while let Some((id, disposer)) = self.disposers.pop() {
+            if let Err(why) = guarded(DISPOSE_WITHIN, disposer).await {
+                self.note(&id, format!("not cleaned up: {why}"));
+            }
         }
     }
 
@@ -131,6 +146,19 @@ impl ExtensionHost {
             }
             None => self.owners.push((what, extension.to_owned())),
         }
+    }
+}
+
+/// Has an extension do something, whatever it does instead.
+async fn guarded<F: Future>(
+    within: Duration,
+    begin: impl FnOnce() -> F,
+) -> Result<F::Output, String> {
+    let work = AssertUnwindSafe(async move { begin().await }).catch_unwind();
+    match tokio::time::timeout(within, work).await {
+        Ok(Ok(done)) => Ok(done),
+        Ok(Err(_)) => Err("it panicked, which is a bug in it".to_owned()),
+        Err(_) => Err(format!("it took longer than {} s", within.as_secs())),
     }
 }
 

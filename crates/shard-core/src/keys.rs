@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
@@ -74,13 +75,32 @@ async fn run(command: &str) -> io::Result<String> {
         .arg("-c")
         .arg(command)
         .stdin(Stdio::null())
+        .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .kill_on_drop(true);
-    let output = tokio::time::timeout(COMMAND_TIMEOUT, shell.output())
+    let child = shell.spawn()?;
+    let id = child.id();
+    let mut waiting = pin!(child.wait_with_output());
+    // Dropped before the child is, by an abort too.
+    let mut tree = Tree(id);
+    let output = tokio::time::timeout(COMMAND_TIMEOUT, &mut waiting)
         .await
         .map_err(|_| io::Error::new(io::ErrorKind::TimedOut, "it took too long"))??;
+    tree.0 = None;
     if !output.status.success() {
         return Err(io::Error::other("it failed"));
     }
     String::from_utf8(output.stdout).map_err(|_| io::Error::other("it printed no text"))
+}
+
+/// A shell and what it has started, ended with this. It keeps its terminal and its rights, as it may
+/// ask a person, so no reaper looks after it.
+struct Tree(Option<u32>);
+
+impl Drop for Tree {
+    fn drop(&mut self) {
+        if let Some(shell) = self.0 {
+            shard_process::end_tree(shell);
+        }
+    }
 }

@@ -35,4 +35,4 @@ pub use peer::{Peer, PeerError};
 pub use proc::LeftBehind;
 pub use running::{Background, Exit, Output, Process, Running};
 pub use spawn::{CommandSpec, SpawnError, spawn, spawn_with_errors};
-pub use strays::sweep_adopted;
+pub use strays::{end_tree, sweep_adopted};

@@ -18,6 +18,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid};
+use tokio::runtime::Handle;
 use tokio::time::sleep;
 
 use crate::proc::{self, Process};
@@ -100,6 +101,35 @@ pub fn sweep_adopted() -> usize {
     reap_unwatched();
     // In this order: what a dead reaper had below it is here by the time the reaper is a zombie.
     reap_adopted() + end_adopted(|child| is_stray(child, None))
+}
+
+/// Kills a child of this process that has no reaper, and what runs below it, up to a bound. The child is its owner's to
+/// wait for; what comes to this process once it is gone is waited for in the background.
+pub fn end_tree(child: u32) {
+    let pid = |number: u32| i32::try_from(number).ok().and_then(Pid::from_raw);
+    let Some(child) = pid(child) else { return };
+    let below = proc::descendants(child);
+    let mut left: Vec<Pid> = below.iter().filter_map(|it| pid(it.pid)).collect();
+    // From the top: a script whose current step ended first would go on to its next.
+    for pid in std::iter::once(&child).chain(&left) {
+        _ = kill_process(*pid, Signal::KILL);
+    }
+    let Ok(runtime) = Handle::try_current() else {
+        return;
+    };
+    runtime.spawn(async move {
+        for _ in 0..ROUNDS {
+            // Whose parent still lives is that one's to wait for.
+            left.retain(|pid| match waitpid(Some(*pid), WaitOptions::NOHANG) {
+                Ok(ended) => ended.is_none(),
+                Err(_) => Process::read(*pid).is_some(),
+            });
+            if left.is_empty() {
+                return;
+            }
+            sleep(NEXT_ROUND).await;
+        }
+    });
 }
 
 /// Adopted reapers end by themselves; only their zombies are left to us. Says how many it found.

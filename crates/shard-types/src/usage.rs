@@ -78,6 +78,7 @@ mod tests {
         };
         assert_eq!(sum, want);
     }
+
     #[test]
     fn claims_without_measure_are_no_sum_too_large() {
         let most = Usage {

@@ -273,10 +273,87 @@ async fn rules_decide_by_the_words_of_a_command() {
 }
 
 #[tokio::test]
-async fn a_second_command_behind_an_allowed_one_asks() {
-    let rules = json!([{"action": "allow", "tool": "bash", "command": "git status"}]);
-    let calls = [("bash", "git status"), ("bash", "git status && rm victim")];
-    assert_eq!(judged(rules, &calls).await, ["runs", "asks"]);
+async fn a_command_beside_or_inside_an_allowed_one_asks() {
+    let rules = json!([
+        {"action": "allow", "tool": "bash", "command": "git status"},
+        {"action": "allow", "tool": "bash", "command": "echo *"},
+        {"action": "ask", "tool": "bash", "command": "git push *"},
+    ]);
+    let joined = ["&&", "||", ";", "|", "|&", "&", "\n"].map(|by| {
+        [
+            format!("git status {by} rm victim"),
+            format!("rm victim {by} git status"),
+        ]
+    });
+    let hidden = [
+        "cd sub && git push",
+        "echo $(rm victim)",
+        "echo `rm victim`",
+        "echo <(rm victim)",
+        "X=$(rm victim) git status",
+        "env A=1 sh -c 'rm victim'",
+        "timeout 5 rm victim",
+        "nice rm victim",
+        "sudo rm victim",
+        "eval 'rm victim'",
+        "eval git status",
+        "echo x > victim",
+        "echo x 2>> victim",
+        "git status 'unclosed",
+        "$GIT status",
+    ];
+    let hidden = hidden.map(str::to_owned);
+    let commands: Vec<_> = joined.into_iter().flatten().chain(hidden).collect();
+    let calls: Vec<_> = commands.iter().map(|it| ("bash", it.as_str())).collect();
+    let verdicts = judged(rules, &calls).await;
+    for (command, got) in commands.iter().zip(verdicts) {
+        assert_eq!(got, "asks", "{command:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_must_not_be_read_is_read_by_no_tool() {
+    let rules = json!([
+        {"action": "deny", "tool": "*", "path": "**/.env"},
+        {"action": "allow", "tool": "bash", "command": "cat *"},
+        {"action": "allow", "tool": "bash", "command": "grep *"},
+    ]);
+    let key = "KEY=very-secret-811";
+    let cases = [
+        (tool("read", json!({"path": ".env"})), "denied"),
+        (tool("read", json!({"path": "sub/../.env"})), "denied"),
+        (tool("read", json!({"path": "alias"})), "denied"),
+        (
+            tool("grep", json!({"pattern": "KEY", "path": ".env"})),
+            "denied",
+        ),
+        (tool("grep", json!({"pattern": "KEY"})), "asks"),
+        (
+            tool("find", json!({"pattern": "*", "path": ".env"})),
+            "denied",
+        ),
+        (bash("cat .env"), "denied"),
+        (bash("grep -r KEY ."), "asks"),
+        (bash("cat ./*"), "asks"),
+        (bash("X=\"$(cat .env)\"; echo $X"), "denied"),
+        (bash("cat README.md"), "runs"),
+    ];
+    let first = cases
+        .iter()
+        .fold(reply![], |reply, (call, _)| reply.then(call.clone()));
+    let model = ScriptedModel::start([first, reply![text("ok")]]);
+    let home = Home::builder().model(&model).rules(rules).build();
+    home.write(".env", key);
+    home.write("sub/x", "x");
+    std::os::unix::fs::symlink(".env", home.work().join("alias")).unwrap();
+    let agent = AgentProcess::start(&home, &[]);
+    let turn = agent.turn_with("go", |_| Answer::Deny).await;
+    for (at, ((_, want), got)) in cases.iter().zip(verdicts(&turn)).enumerate() {
+        assert_eq!(got, *want, "call {at}: {}", turn.result_text(at));
+    }
+    agent.quit().await;
+    let said = json!(agent.messages_since(Mark::START)).to_string();
+    assert!(!said.contains("very-secret-811"), "{said}");
 }
 
 #[tokio::test]

@@ -3,12 +3,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod abort;
 mod asks;
 mod models;
 mod modes;
 mod provider_failures;
 mod recall;
 mod responses;
+mod rounds;
 mod shard_run;
 mod steering;
 

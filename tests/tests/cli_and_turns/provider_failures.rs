@@ -141,6 +141,54 @@ async fn a_server_that_stumbles_is_asked_again() {
 }
 
 #[tokio::test]
+async fn which_statuses_are_tried_again() {
+    for provider in Provider::ALL {
+        let busy = [408, 409, 425, 429, 500, 502, 503, 504, 529];
+        let mut replies: Vec<Reply> = Vec::new();
+        for status in busy {
+            replies.push(reply![error(status).retry_after(0)]);
+            replies.push(reply![text("here")]);
+        }
+        let model = ScriptedModel::start(replies);
+        let home = home(&model, provider);
+        let agent = AgentProcess::start(&home, &[]);
+        for status in busy {
+            let turn = agent.turn("go").await;
+            assert_eq!(
+                (turn.text().as_str(), errors(&turn)),
+                ("here", vec![]),
+                "{status}"
+            );
+        }
+        for status in [400, 402, 405, 422] {
+            let before = model.requests().len();
+            model.add(reply![error(status).retry_after(0)]);
+            assert_eq!(agent.turn("go").await.reason(), "error", "{status}");
+            assert_eq!(model.requests().len(), before + 1, "{status}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_busy_in_several_ways_is_waited_for() {
+    let model = ScriptedModel::start([
+        reply![error(429).retry_after(1)],
+        reply![error(529)],
+        reply![text("at last")],
+    ]);
+    let home = Home::new(&model);
+    let turn = AgentProcess::start(&home, &[]).turn("go").await;
+    assert_eq!((turn.text().as_str(), errors(&turn)), ("at last", vec![]));
+    let details = turn.of("status").into_iter().map(|s| word(&s["detail"]));
+    let waits: Vec<_> = details.filter(|detail| !detail.is_empty()).collect();
+    assert_eq!(waits.len(), 2, "{waits:?}");
+    assert!(waits[0].starts_with("retrying in 1.0 s: ") && waits[0].contains("429"));
+    assert!(waits[1].starts_with("retrying in ") && waits[1].contains("529"));
+    let phases = turn.of("agent_activity");
+    assert!(phases.is_empty(), "that is the daemon's word: {phases:?}");
+}
+
+#[tokio::test]
 async fn a_connection_that_is_cut_before_any_word_is_tried_again() {
     for provider in Provider::ALL {
         tried_again(provider, reply![cut()]).await;

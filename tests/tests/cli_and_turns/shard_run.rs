@@ -583,6 +583,13 @@ async fn the_doctor_names_what_is_wrong_and_fails_for_a_problem() {
         well.stdout
     );
     let mut config = home.config().clone();
+    for mode in ["auto", "off"] {
+        config["sandbox"] = json!({"mode": mode});
+        home.write_config(&config.to_string());
+        let lines = run_cli(&home, &["doctor"], None).await.stdout;
+        let mut of_it = lines.lines().filter(|line| line.contains("confinement"));
+        assert!(of_it.any(|line| line.contains(mode)), "{mode}: {lines}");
+    }
     config["providers"]["mock"]["api_key_env"] = json!("ABSENT_KEY");
     home.write_config(&config.to_string());
     let ill = run_cli(&home, &["doctor"], None).await;

@@ -61,7 +61,7 @@ async fn everything_is_listed_for_a_folder_with_the_reason_why_it_does_not_count
 }
 
 #[tokio::test]
-async fn an_agents_skills_are_those_it_was_made_with() {
+async fn an_agents_skills_and_tools_are_those_it_was_made_with() {
     let model = ScriptedModel::answering(|_| reply![text("ok")]);
     let site = Site::start(model).await;
     skill(&site.home, "one");
@@ -75,13 +75,24 @@ async fn an_agents_skills_are_those_it_was_made_with() {
     assert!(refused.contains("there are: one, two"), "{refused}");
     assert_eq!(site.client.agents().await, Vec::<Value>::new());
     wish["skills"] = json!(["two"]);
+    wish["tools"] = json!(["load_skill", "read"]);
     let id = site.client.create(wish).await;
-    site.client.attach(&id).await.turn("go").await;
-    let system = site.model.request(0).await.system();
-    assert!(
-        system.contains("two: About two.") && !system.contains("one: About"),
-        "{system}"
-    );
+    for turn in 0..2 {
+        site.client.attach(&id).await.turn("go").await;
+        let request = site.model.request(turn).await;
+        let system = request.system();
+        assert!(
+            system.contains("two: About two.") && !system.contains("one: About"),
+            "{system}"
+        );
+        let mut tools = request.tools();
+        tools.sort_unstable();
+        assert_eq!(tools, ["load_skill", "read"]);
+        // Another process is no other agent.
+        site.client
+            .ok("agent.terminate", json!({"agent_id": id}))
+            .await;
+    }
     let listed = site
         .client
         .ok("resources.list", json!({"agent_id": id}))

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use shard_testkit::{
-    AgentProcess, Home, Provider, Reply, ScriptedModel, UsageShape, comment, reply, text, thinking,
-    tool, usage,
+    AgentProcess, Home, Provider, Reply, ScriptedModel, UsageShape, comment, error, reply, text,
+    thinking, tool, usage,
 };
 
 use crate::word;
@@ -152,4 +152,30 @@ async fn thoughts_come_as_thoughts_and_go_back_signed_to_who_had_them() {
         !back(&model.request(2).await),
         "another model cannot check the signature"
     );
+}
+
+#[tokio::test]
+async fn reasoning_goes_back_to_servers_that_want_it_and_to_no_others() {
+    for wanted in [true, false] {
+        let model = ScriptedModel::answering(move |request| {
+            let calls: Vec<_> = request
+                .messages()
+                .iter()
+                .filter(|m| m["tool_calls"].is_array())
+                .collect();
+            let sent = calls.iter().all(|m| m["reasoning_content"] == "let me see");
+            match calls.len() {
+                0 => reply![thinking("let me see"), tool("ls", json!({}))],
+                _ if sent != wanted => reply![error(400).message("not like that")],
+                1 => reply![thinking("let me see"), tool("ls", json!({}))],
+                _ => reply![text("seen")],
+            }
+        });
+        let home = Home::builder().model(&model);
+        let home = home
+            .provider_config(json!({ "reasoning_replay": wanted }))
+            .build();
+        let turn = AgentProcess::start(&home, &[]).turn("look").await;
+        assert_eq!((turn.text().as_str(), model.requests().len()), ("seen", 3));
+    }
 }

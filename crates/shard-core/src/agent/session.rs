@@ -355,11 +355,16 @@ impl AgentSession {
         });
     }
 
-    /// The status that follows from a running turn and its questions.
+    /// The status that follows from open questions and a running turn. Extensions ask between turns too.
     pub(super) fn update_status(&mut self) {
-        if self.turn.is_some() {
-            self.set_status(self.asks.status().unwrap_or(AgentStatus::Streaming));
-        }
+        use AgentStatus::{Idle, Streaming, WaitingForPermission, WaitingForUi};
+        let status = match (self.asks.status(), self.status) {
+            (Some(waiting), _) => waiting,
+            (None, _) if self.turn.is_some() => Streaming,
+            (None, WaitingForPermission | WaitingForUi) => Idle,
+            (None, other) => other,
+        };
+        self.set_status(status);
     }
 
     /// A command that does something ends the time of the last error.
@@ -424,7 +429,7 @@ impl AgentSession {
             selection: None,
             mode: Arc::clone(&self.mode),
         });
-        self.set_status(AgentStatus::Streaming);
+        self.update_status();
         self.publish(TurnStart { turn_id: id });
         self.deliver(&prompt);
     }

@@ -17,6 +17,7 @@ use super::draft::{Draft, Finished};
 use super::handle::{Plan, StartedCall, TurnRequest};
 use super::session::{AgentSession, RunningTurn};
 use crate::activations::activated_section;
+use crate::compaction::estimate_content;
 
 impl AgentSession {
     pub(super) fn on_turn_request(&mut self, request: TurnRequest) {
@@ -193,19 +194,37 @@ impl AgentSession {
             });
         };
         turn.squeeze = Squeeze::default();
-        let usage = turn.usage_of(&draft);
+        let counted = turn.usage_of(&draft);
         let finished = draft.finish(cut);
+        let usage = match &counted {
+            Some(usage) => usage.clone(),
+            None => self.guess(&finished.content),
+        };
         if !finished.content.is_empty() {
             let details = MessageDetails {
                 role: Role::Assistant,
                 content: finished.content.clone(),
                 partial: false,
-                usage: usage.clone(),
+                usage: Some(usage.clone()),
             };
             self.add_message(draft.id, details)?;
         }
-        self.count(usage);
+        match counted {
+            Some(usage) => self.count(Some(usage)),
+            None => self.publish(usage),
+        }
         Ok(finished)
+    }
+
+    /// What can be said of a call whose server counts nothing: how full the window is about to be.
+    fn guess(&self, answer: &[ContentBlock]) -> Usage {
+        let turn = self.turn.as_ref();
+        let selection = turn.and_then(|turn| turn.selection.as_ref());
+        Usage {
+            context_tokens: Some(self.tokens().saturating_add(estimate_content(answer))),
+            model: selection.map(|selection| selection.id()),
+            ..Usage::default()
+        }
     }
 
     fn count(&mut self, usage: Option<Usage>) {

@@ -39,7 +39,7 @@ use shard_types::NormalizedBlock;
 pub use self::cut::cut;
 pub use self::normalize::{Blocks, normalize};
 pub use self::oversized::{oversized, shorten};
-pub use self::size::{estimate, estimate_text};
+pub use self::size::{estimate, estimate_content, estimate_text};
 
 /// The compactor that every agent has.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -13,17 +13,21 @@ const PICTURE: u64 = 1600;
 #[must_use]
 pub fn estimate(entry: &SessionEntry) -> u64 {
     match &entry.body {
-        EntryBody::Message(details) => {
-            let pictures = details.content.iter().filter(|block| is_picture(block));
-            let bytes = details.content.iter().map(block_bytes).sum();
-            tokens(bytes) + PICTURE * pictures.count() as u64
-        }
+        EntryBody::Message(details) => estimate_content(&details.content),
         EntryBody::ToolResult(details) => {
             tokens(result_bytes(&details.content)) + PICTURE * details.images.len() as u64
         }
         EntryBody::Compaction(details) => estimate_text(&details.summary),
         EntryBody::Checkpoint(_) | EntryBody::Unknown => 0,
     }
+}
+
+/// The same of a message's content.
+#[must_use]
+pub fn estimate_content(content: &[ContentBlock]) -> u64 {
+    let pictures = content.iter().filter(|block| is_picture(block));
+    let bytes = content.iter().map(block_bytes).sum();
+    tokens(bytes) + PICTURE * pictures.count() as u64
 }
 
 /// Rough size of a text in tokens: a quarter for each byte, rounded up.

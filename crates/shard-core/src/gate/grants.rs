@@ -177,16 +177,18 @@ impl Ledger {
     /// Takes a grant back. False if there is none of that id.
     pub(super) fn revoke(&self, id: &GrantId) -> Result<bool, GateError> {
         let _writing = self.writing();
-        let left = {
+        {
             let grants = &mut self.state().grants;
             let before = grants.len();
             grants.retain(|grant| grant.info.grant_id != *id);
             if grants.len() == before {
                 return Ok(false);
             }
-            grants.clone()
-        };
-        let written = write_grants(&self.path, &left);
+        }
+        let written = self.look_at_disk().and_then(|()| {
+            let left = self.state().grants.clone();
+            write_grants(&self.path, &left)
+        });
         written.map_err(|error| self.failed("take the permission out for good", error))?;
         Ok(true)
     }

@@ -136,7 +136,7 @@ impl Target {
             // Waiting changes no certificate.
             (
                 Kind::Rejected,
-                "Check base_url and the system's root certificates.",
+                "Check base_url, or name the certificate of its authority in ca_file.",
             )
         } else {
             (Kind::Network, "Check the network and base_url.")

@@ -368,7 +368,7 @@ async fn closing_closes_every_dialog() {
     let mut bench = Bench::new().await;
     let ui = shard_core::agent::SessionUi::new(&bench.handle);
     let dialog = tokio::spawn(ui.ask(crate::tools::question()));
-    bench.until("ui_request").await;
+    bench.until("status waiting_for_ui").await;
     bench.handle.close().await;
     assert_eq!(bench.fresh(), ["ui_resolved null aborted"]);
     assert_eq!(dialog.await.unwrap(), None);
@@ -386,4 +386,40 @@ async fn a_dialog_whose_asker_is_gone_is_not_opened() {
     }
     bench.sync().await;
     assert_eq!(bench.open_requests(), [""; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn dialogs_of_every_kind_are_asked_and_a_notice_is_only_shown() {
+    use shard_contracts::{Dialog, Ui};
+    use shard_types::event::UiKind;
+    let mut bench = Bench::new().await;
+    let ui = shard_core::agent::SessionUi::new(&bench.handle);
+    let dialog = |kind| Dialog {
+        title: Some("well?".to_owned()),
+        ..Dialog::new(kind)
+    };
+    for (kind, name, answer) in [
+        (UiKind::Select, "select", json!("a")),
+        (UiKind::Select, "select", json!(["a", "b"])),
+        (UiKind::Confirm, "confirm", json!("yes")),
+        (UiKind::Input, "input", json!("some words")),
+        (UiKind::Editor, "editor", json!("two\nlines")),
+        (UiKind::Input, "input", json!(null)),
+    ] {
+        let asked = tokio::spawn(ui.ask(dialog(kind)));
+        let lines = bench.until("status waiting_for_ui").await;
+        assert!(
+            lines.contains(&format!("ui_request {name} well?")),
+            "{lines:?}"
+        );
+        let id = request_id(&bench.sync().await.pending_requests[0]);
+        let reply = json!({"type": "ui_response", "request_id": id, "value": answer});
+        bench.request(reply).await.unwrap();
+        let given = json!(asked.await.unwrap());
+        assert_eq!(given, answer, "{name}");
+        assert_eq!(bench.until("status").await.last().unwrap(), "status idle");
+    }
+    assert_eq!(ui.ask(dialog(UiKind::Notify)).await, None);
+    assert_eq!(bench.until("ui_").await, ["ui_request notify well?"]);
+    assert!(bench.sync().await.pending_requests.is_empty());
 }

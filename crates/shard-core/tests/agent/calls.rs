@@ -1,8 +1,12 @@
 //! Tool calls that are wrong, and tools that are.
 
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use shard_contracts::{BoxFuture, CodeError, CodeIntelligence, Symbol};
 use shard_types::event::AgentEvent;
 
-use crate::bench::Bench;
+use crate::bench::{Bench, Setup};
 
 /// Makes one call, and gives its result as a line.
 async fn result_of(bench: &mut Bench, tool: &str, args: &str) -> String {
@@ -43,7 +47,7 @@ async fn what_cannot_run_is_told_to_the_model() {
         (
             "ecco",
             "{}",
-            r#"there is no tool "ecco"; use one of: echo, hold, stubborn, fail, panic, panic_early, ask, chatty, look"#,
+            r#"there is no tool "ecco"; use one of: echo, hold, stubborn, fail, panic, panic_early, ask, chatty, look, change"#,
         ),
     ] {
         let mut bench = Bench::new().await;
@@ -185,4 +189,43 @@ async fn nothing_is_shown_of_a_call_after_its_result() {
         !lines.contains(&"progress c1 after".to_owned()),
         "{lines:?}"
     );
+}
+
+/// Remembers which files it was told of.
+#[derive(Default)]
+struct Changes(Mutex<Vec<PathBuf>>);
+
+impl CodeIntelligence for Changes {
+    fn outline<'a>(&'a self, _: &'a Path) -> BoxFuture<'a, Result<Vec<Symbol>, CodeError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    fn symbol<'a>(
+        &'a self,
+        _: &'a str,
+        _: Option<&'a Path>,
+    ) -> BoxFuture<'a, Result<Vec<Symbol>, CodeError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    fn signatures(&self, _: &[PathBuf]) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn invalidate(&self, path: &Path) {
+        self.0.lock().unwrap().push(path.to_owned());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_call_changed_is_told_to_whoever_understands_code() {
+    let changes = Arc::new(Changes::default());
+    let setup = Setup {
+        code: Some(Arc::clone(&changes) as _),
+        ..Setup::default()
+    };
+    let mut bench = Bench::with(setup).await;
+    let result = result_of(&mut bench, "change", r#"{"say":"/w/a.rs"}"#).await;
+    assert_eq!(result, "tool_result c1=changed");
+    assert_eq!(*changes.0.lock().unwrap(), [Path::new("/w/a.rs")]);
 }

@@ -33,6 +33,8 @@ pub(crate) enum Deed {
     Ask,
     /// Prints while it runs and after it has ended.
     Chatty,
+    /// Changes the file that `say` names.
+    Change,
 }
 
 /// A tool that runs and waits for the test.
@@ -87,6 +89,10 @@ impl Tool for FakeTool {
             self.ran.lock().unwrap().push(context.tool_call_id.clone());
             match self.deed {
                 Deed::Echo => ToolOutput::text(say),
+                Deed::Change => ToolOutput {
+                    mutated: vec![say.into()],
+                    ..ToolOutput::text("changed")
+                },
                 Deed::Fail => ToolOutput::error("it failed"),
                 Deed::Panic => panic_any("a bug"),
                 Deed::PanicEarly => ToolOutput::text("never"),

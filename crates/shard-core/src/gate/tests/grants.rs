@@ -257,3 +257,27 @@ fn a_new_grant_brings_none_back_and_overwrites_nothing_unread() {
     assert!(outcome.is_err(), "{outcome:?}");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "{ half");
 }
+
+#[test]
+fn a_revocation_brings_none_back_and_overwrites_nothing_unread() {
+    let asking = Asking::new();
+    let path = asking.world.grants_path();
+    for command in ["cargo test", "cargo fmt", "cargo doc"] {
+        asking.grant(command);
+    }
+    let ids = asking.gate.grants().into_iter().map(|grant| grant.grant_id);
+    let ids: Vec<_> = ids.collect();
+    let mut file: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    file["grants"].as_array_mut().unwrap().remove(0);
+    std::fs::write(&path, file.to_string()).unwrap();
+    assert!(asking.gate.revoke(&ids[1]).unwrap());
+    assert_eq!(
+        ["cargo test", "cargo fmt", "cargo doc"].map(|command| asking.word(command)),
+        ["ask", "ask", "allow"]
+    );
+    assert_eq!(asking.world.gate(json!([])).grants().len(), 1);
+    std::fs::write(&path, "{ half").unwrap();
+    assert!(asking.gate.revoke(&ids[2]).is_err());
+    assert_eq!(asking.word("cargo doc"), "ask", "it counts at once");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "{ half");
+}

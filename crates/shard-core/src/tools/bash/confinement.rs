@@ -4,13 +4,15 @@ use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use shard_config::SandboxMode;
 use shard_process::{Domain, Landlock};
+use shard_types::time::now_ms;
 
 use super::environment::{Environment, lookup};
 use super::git_folders::{self, GitFolders};
-use super::writable::{Opened, opened, without_links};
+use super::writable::{Found, without_links};
 use super::{blocked, caches};
 use crate::own_folders::OwnFolders;
 
@@ -62,7 +64,7 @@ struct Prepared {
     /// All places, with no link in any of them.
     places: Vec<PathBuf>,
     /// What of them could be opened when the domain was made.
-    opened: Vec<Opened>,
+    found: Found,
     domain: Option<Arc<Domain>>,
 }
 
@@ -129,7 +131,12 @@ impl Confinement {
         let prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
         let bounds = prepared.as_ref().map(|prepared| blocked::Bounds {
             cwd: &prepared.cwd,
-            writable: prepared.opened.iter().map(|opened| &*opened.path).collect(),
+            writable: prepared
+                .found
+                .opened
+                .iter()
+                .map(|opened| &*opened.path)
+                .collect(),
             git: prepared.git.as_ref().map(|git| &*git.common),
             signals: prepared.domain.is_some() && self.kernel.missing().is_empty(),
         });
@@ -157,7 +164,7 @@ impl Confinement {
             temp,
             git,
             places,
-            opened: Vec::new(),
+            found: Found::default(),
             domain: None,
         }
     }
@@ -183,19 +190,23 @@ impl Prepared {
             temp: None,
             git: None,
             places: Vec::new(),
-            opened: Vec::new(),
+            found: Found::default(),
             domain: Domain::hiding_only()?.map(Arc::new),
         })
     }
 
     /// Makes the domain, unless everything is as it was when that was done last.
     fn refresh(&mut self, own: &OwnFolders) -> std::io::Result<()> {
-        let now = opened(&self.places, own, &self.cwd);
-        if self.domain.is_none() || now != self.opened {
-            let paths = now.iter().map(|opened| &*opened.path);
-            self.domain = Domain::writing_only(paths)?.map(Arc::new);
-            self.opened = now;
+        if self.domain.is_some() && self.found.holds(&self.places) {
+            return Ok(());
         }
+        let clock = Duration::from_millis(now_ms());
+        let now = Found::look(&self.places, own, &self.cwd, clock);
+        if self.domain.is_none() || now.opened != self.found.opened {
+            let paths = now.opened.iter().map(|opened| &*opened.path);
+            self.domain = Domain::writing_only(paths)?.map(Arc::new);
+        }
+        self.found = now;
         Ok(())
     }
 }

@@ -6,25 +6,9 @@
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 
 use crate::own_folders::OwnFolders;
-
-/// Adds what may be opened of a place to `opened`, for an agent that works in `cwd`.
-fn open(place: &Path, own: &OwnFolders, cwd: &Path, opened: &mut Vec<Opened>) {
-    if own.hold(place, cwd) {
-        return;
-    }
-    if !own.lie_below(place) {
-        opened.extend(Opened::look(place));
-        return;
-    }
-    for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
-        // A link leads elsewhere, and would open that.
-        if entry.file_type().is_ok_and(|kind| !kind.is_symlink()) {
-            open(&entry.path(), own, cwd, opened);
-        }
-    }
-}
 
 /// Where these places really are. Left out is what leads over a link that lies in one of them:
 /// agents write there, so it may be theirs, of an earlier time even.
@@ -98,26 +82,85 @@ impl Opened {
     }
 }
 
-/// What can be opened of these places now, for an agent that works in `cwd`.
-pub(super) fn opened<'a>(
-    places: impl IntoIterator<Item = &'a PathBuf>,
-    own: &OwnFolders,
-    cwd: &Path,
-) -> Vec<Opened> {
-    let mut opened = Vec::new();
-    for place in places {
-        open(place, own, cwd, &mut opened);
+/// For so long after a change of its entries a folder is read again each time: clocks of file
+/// systems go in steps, so a second change may leave the same time.
+const SETTLED: Duration = Duration::from_secs(2);
+
+/// What was found when places were looked at.
+#[derive(Default)]
+pub(super) struct Found {
+    /// What can be opened of them.
+    pub(super) opened: Vec<Opened>,
+    /// The places themselves.
+    places: Vec<Option<Opened>>,
+    /// Folders whose entries were looked at one by one, some of which have thousands; with the time
+    /// of their last change, if that was long enough ago.
+    read: Vec<(PathBuf, Option<Duration>)>,
+}
+
+impl Found {
+    /// Looks at places, for an agent that works in `cwd`. `now` counts from the epoch.
+    pub(super) fn look(places: &[PathBuf], own: &OwnFolders, cwd: &Path, now: Duration) -> Self {
+        let mut found = Self {
+            places: places.iter().map(|place| Opened::look(place)).collect(),
+            ..Self::default()
+        };
+        for place in places {
+            found.open(place, own, cwd, now);
+        }
+        found
     }
-    opened
+
+    /// Whether another look at the same places would find the same. False where that is not known.
+    pub(super) fn holds(&self, places: &[PathBuf]) -> bool {
+        let same = |(folder, changed): &(PathBuf, Option<Duration>)| {
+            changed.is_some() && changed_at(folder) == *changed
+        };
+        let now = places.iter().map(|place| Opened::look(place));
+        now.zip(&self.places).all(|(now, was)| now == *was) && self.read.iter().all(same)
+    }
+
+    fn open(&mut self, place: &Path, own: &OwnFolders, cwd: &Path, now: Duration) {
+        if own.hold(place, cwd) {
+            return;
+        }
+        if !own.lie_below(place) {
+            self.opened.extend(Opened::look(place));
+            return;
+        }
+        // Before it is read, so that no change is missed.
+        let changed = changed_at(place).filter(|changed| *changed + SETTLED < now);
+        self.read.push((place.to_owned(), changed));
+        for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
+            // A link leads elsewhere, and would open that.
+            if entry.file_type().is_ok_and(|kind| !kind.is_symlink()) {
+                self.open(&entry.path(), own, cwd, now);
+            }
+        }
+    }
+}
+
+/// When the entries of a folder changed last, since the epoch. No program can set this time.
+fn changed_at(folder: &Path) -> Option<Duration> {
+    let found = std::fs::symlink_metadata(folder).ok()?;
+    let seconds = Duration::from_secs(u64::try_from(found.ctime()).ok()?);
+    Some(seconds + Duration::from_nanos(u64::try_from(found.ctime_nsec()).ok()?))
 }
 
 #[cfg(test)]
 mod tests {
+    use shard_types::time::now_ms;
+
     use super::*;
+
+    fn now() -> Duration {
+        Duration::from_millis(now_ms())
+    }
 
     fn paths(places: &[&Path], own: &OwnFolders, cwd: &Path) -> Vec<PathBuf> {
         let places: Vec<PathBuf> = places.iter().map(|place| place.to_path_buf()).collect();
-        let mut paths: Vec<_> = opened(&places, own, cwd)
+        let mut paths: Vec<_> = Found::look(&places, own, cwd, now())
+            .opened
             .into_iter()
             .map(|opened| opened.path)
             .collect();
@@ -187,6 +230,49 @@ mod tests {
         assert!(opened(&at(tree), "work").is_empty(), "of another agent");
         for closed in [".shard", ".shard/worktrees", ".config/shard"] {
             assert!(opened(&at(closed), closed).is_empty(), "{closed}");
+        }
+    }
+
+    #[test]
+    fn a_look_holds_until_something_changes() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let at = |path: &str| root.join(path);
+        for folder in ["home/.shard", "home/.config/shard", "home/work", "temp"] {
+            std::fs::create_dir_all(at(folder)).unwrap();
+        }
+        let own = OwnFolders::new(&at("home/.config/shard"), &at("home/.shard"));
+        let places = ["home", "temp", "gone"].map(at);
+        let later = || now() + SETTLED * 2;
+        let look = |now| Found::look(&places, &own, &at("home"), now);
+        let fresh = look(now());
+        assert!(!fresh.holds(&places), "the folders were made just now");
+        let changes: [(&str, &dyn Fn()); 5] = [
+            ("a new entry", &|| {
+                std::fs::write(at("home/new"), "").unwrap()
+            }),
+            ("one further down", &|| {
+                std::fs::create_dir(at("home/.config/other")).unwrap();
+            }),
+            ("another entry of that name", &|| {
+                std::fs::write(at("home/newer"), "").unwrap();
+                std::fs::rename(at("home/newer"), at("home/new")).unwrap();
+            }),
+            ("another place", &|| {
+                std::fs::rename(at("temp"), at("old")).unwrap();
+                std::fs::create_dir(at("temp")).unwrap();
+            }),
+            ("a place that is there again", &|| {
+                std::fs::create_dir(at("gone")).unwrap();
+            }),
+        ];
+        for (what, change) in changes {
+            let settled = look(later());
+            std::fs::write(at("home/work/file"), what).unwrap();
+            assert!(settled.holds(&places), "before {what}");
+            change();
+            assert!(!settled.holds(&places), "after {what}");
+            assert!(look(later()).holds(&places), "after another look");
         }
     }
 }
