@@ -19,7 +19,7 @@ use crate::client::{self, Clients, Who, Wire};
 use crate::home::{self, DaemonFile, Lock, StartError};
 use crate::http::{self, Http, Sockets};
 use crate::keys::Keys;
-use crate::orchestrator::Summaries;
+use crate::orchestrator::{Readers, Summaries};
 use crate::registry::Registry;
 use crate::security::{Clock, Policy, Secret, Security};
 use crate::settings::Settings;
@@ -42,6 +42,7 @@ pub(crate) struct Daemon {
     /// Request keys that are under way.
     pub(crate) keys: Keys,
     pub(crate) summaries: Arc<Summaries>,
+    pub(crate) readers: Arc<Readers>,
     /// Connections that are served, from their first message to their last.
     pub(crate) connections: TaskTracker,
     ending: watch::Sender<Option<End>>,
@@ -121,6 +122,7 @@ pub async fn start(settings: Settings) -> Result<Running, StartError> {
         security,
         keys: Keys::default(),
         summaries: Arc::default(),
+        readers: Arc::default(),
         connections: TaskTracker::new(),
         ending: watch::Sender::new(None),
     });

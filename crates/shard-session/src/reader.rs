@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::ops::{ControlFlow, Range};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use shard_types::SessionEntry;
@@ -46,15 +47,23 @@ impl Reader {
         })
     }
 
-    /// Takes up the rows that were appended since.
+    /// Takes up the rows that were appended since; another file that stands in the place of this
+    /// one is read anew.
     ///
     /// # Errors
     /// When the file cannot be read.
     pub fn refresh(&mut self) -> Result<(), SessionError> {
-        if !self.follow()? {
+        if !self.is_in_place()? || !self.follow()? {
             *self = Self::open(&self.path)?;
         }
         Ok(())
+    }
+
+    fn is_in_place(&self) -> Result<bool, SessionError> {
+        let failed = |source| failed(&self.path, source);
+        let (ours, there) = (self.file.metadata(), std::fs::metadata(&self.path));
+        let (ours, there) = (ours.map_err(failed)?, there.map_err(failed)?);
+        Ok((ours.dev(), ours.ino()) == (there.dev(), there.ino()))
     }
 
     /// Adds the new rows; false if they do not simply follow on one another.
