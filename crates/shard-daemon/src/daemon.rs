@@ -22,7 +22,7 @@ use crate::http::{self, Http, Sockets};
 use crate::keys::Keys;
 use crate::listeners::{Inherited, Local, Wanted, Web};
 use crate::metrics::{Metrics, Standing};
-use crate::orchestrator::Summaries;
+use crate::orchestrator::{Readers, Summaries};
 use crate::registry::Registry;
 use crate::reload;
 use crate::security::{Clock, Policy, Secret, Security};
@@ -53,6 +53,7 @@ pub(crate) struct Daemon {
     /// Request keys that are under way.
     pub(crate) keys: Keys,
     pub(crate) summaries: Arc<Summaries>,
+    pub(crate) readers: Arc<Readers>,
     /// Connections that are served, from their first message to their last.
     pub(crate) connections: TaskTracker,
     ending: watch::Sender<Option<End>>,
@@ -154,6 +155,7 @@ pub async fn start(
         security,
         keys: Keys::default(),
         summaries: Arc::default(),
+        readers: Arc::default(),
         connections: TaskTracker::new(),
         ending: watch::Sender::new(None),
         started_at: time::now_ms(),

@@ -1,7 +1,8 @@
 //! A new session that begins as another one stood at some entry.
 //!
 //! A fork is whole in itself: it holds copies of the rows of the window at that entry, under ids
-//! of their own, and nothing in it needs the source. The source is only read. The file appears
+//! of their own, and an agent goes on with it alone; only `recall` looks into the source, for what
+//! the fork's summary stands for. The source is only read. The file appears
 //! under its name when it is complete and on the disk, or not at all.
 
 use std::borrow::Cow;
@@ -75,6 +76,7 @@ pub fn fork(
         source_entry_id: from.clone(),
         request_key: request_key.map(str::to_owned),
         head_entry_id: Some(head_entry_id.clone()),
+        first_index: part.first_index(&reader),
     };
     let folder = forks_folder(path);
     let target = folder.join(format!("{session_id}.jsonl"));
@@ -166,7 +168,11 @@ impl Part {
         let index = reader.index();
         let rows = index.rows();
         let from = index.said()[at] as usize;
-        let window = reader.window(from)?;
+        let mut window = reader.window(from)?;
+        if window.compaction.is_none() && reader.first_index() > 0 {
+            // What came before is in no row of a fork; the summary that it began with holds.
+            window = reader.first_window()?;
+        }
         let compaction = window.compaction.map(|(place, _)| (place, window.start));
         // Up to the next message all rows belong to this one.
         let next = (from + 1..rows.len())
@@ -181,7 +187,10 @@ impl Part {
             Kind::ToolStarted => calls.is_some_and(|calls| place > calls),
             _ => compaction.is_some_and(|(compaction, _)| compaction == place),
         };
-        let places = (0..end).filter(|&place| wanted(place));
+        let later = compaction
+            .map(|(place, _)| place)
+            .filter(|&place| place >= end);
+        let places = (0..end).filter(|&place| wanted(place)).chain(later);
         let (in_force, shortened) = in_force(reader, next)?;
         Ok(Self {
             places: places.filter_map(|at| u32::try_from(at).ok()).collect(),
@@ -189,6 +198,15 @@ impl Part {
             in_force,
             shortened,
         })
+    }
+
+    /// The number of the first message or result, if it is not 0.
+    fn first_index(&self, reader: &Reader) -> Option<u64> {
+        let start = self.compaction.map_or(0, |(_, start)| start);
+        let first = reader
+            .first_index()
+            .saturating_add(reader.index().said_before(start));
+        u64::try_from(first).ok().filter(|&first| first > 0)
     }
 
     /// The copy of the last message or result.

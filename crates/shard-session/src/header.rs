@@ -19,8 +19,14 @@ pub struct Header {
     pub created_at: u64,
 }
 
-/// The session and the entry that a fork was split off from.
-pub(crate) type Source = (SessionId, EntryId);
+/// What a fork was split off from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Source {
+    pub(crate) session_id: SessionId,
+    pub(crate) entry_id: EntryId,
+    /// The number of the fork's first message or result, there and here.
+    pub(crate) first_index: usize,
+}
 
 /// The version of the file format that this build writes and reads.
 pub(crate) const VERSION: u32 = 1;
@@ -42,15 +48,7 @@ impl From<Header> for Checkpoint {
 }
 
 impl Header {
-    /// Reads the first line of a session or of a fork.
-    ///
-    /// # Errors
-    /// What is wrong with it.
-    pub(crate) fn read(line: &[u8]) -> Result<Self, String> {
-        Self::with_source(line).map(|(header, _)| header)
-    }
-
-    /// The same, with what a fork was split off from.
+    /// Reads the first line of a session, or of a fork with what that was split off from.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -72,9 +70,14 @@ impl Header {
                 created_at,
                 source_session_id,
                 source_entry_id,
+                first_index,
                 ..
             }) => {
-                let source = (source_session_id, source_entry_id);
+                let source = Source {
+                    session_id: source_session_id,
+                    entry_id: source_entry_id,
+                    first_index: usize::try_from(first_index.unwrap_or(0)).unwrap_or(usize::MAX),
+                };
                 (version, (session_id, cwd, created_at), Some(source))
             }
             _ => return Err("its first line is no session header".to_owned()),

@@ -36,7 +36,7 @@ pub use header::Header;
 pub use index::Index;
 pub use load::{Damage, Loaded, check, load};
 pub use locate::{FORKS, SessionRef, by_id, family, latest};
-pub use page::{Page, page};
+pub use page::Page;
 pub use reader::Reader;
 pub use summary::{Summary, summarize};
 pub use usage::{UsageError, UsageLog, UsageRecord, UsageSum, sum_usage};

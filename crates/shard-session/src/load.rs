@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 use shard_types::{Checkpoint, EntryBody, EntryId, SessionEntry, Usage};
 
+use crate::header::Source;
 use crate::index::{self, Chain, Index, Order, Rows};
 use crate::lines::Lines;
 use crate::regular::open_regular;
@@ -43,6 +44,9 @@ pub struct Loaded {
     pub entries: Vec<SessionEntry>,
     /// Every row of the chain, read or not.
     pub index: Arc<Index>,
+    /// What `recall` adds to the numbers in `index`: 0 but in a fork of a session with summaries,
+    /// whose numbers go on from those of its source.
+    pub first_index: usize,
     /// Messages before the window whose accepted prompts are among `entries`: they were delivered.
     pub delivered: Vec<EntryId>,
     /// What the provider calls took whose answers stand before the window.
@@ -118,6 +122,7 @@ pub(crate) fn read(file: &File, path: &Path) -> Result<Loaded, SessionError> {
             .filter_map(Key::id)
             .collect(),
         usage_before: spent.before(&runs, window.start),
+        first_index: scan.source.map_or(0, |source| source.first_index),
         header: scan.header,
         entries,
         damage,
@@ -138,6 +143,7 @@ pub(crate) fn failed(path: &Path, source: io::Error) -> SessionError {
 #[derive(Debug)]
 pub(crate) struct Scan {
     pub(crate) header: Header,
+    pub(crate) source: Option<Source>,
     pub(crate) rows: Rows,
     pub(crate) damage: Vec<Damage>,
     /// Where the last line that has an end ends.
@@ -154,7 +160,7 @@ impl Scan {
         mut seen: impl FnMut(usize, &[u8]),
     ) -> Result<Self, SessionError> {
         let (mut rows, mut damage, mut before) = (Rows::default(), Vec::new(), Vec::new());
-        let (header, end, torn) = each_line(file, path, |number, offset, line| {
+        let ((header, source), end, torn) = each_line(file, path, |number, offset, line| {
             match (Head::read(line, &mut before), u32::try_from(line.len())) {
                 (Some(head), Ok(length)) => {
                     if head.kind == Kind::Message {
@@ -170,6 +176,7 @@ impl Scan {
         })?;
         Ok(Self {
             header,
+            source,
             rows,
             damage,
             end,
@@ -184,7 +191,7 @@ fn each_line(
     file: &File,
     path: &Path,
     mut each: impl FnMut(u64, u64, &[u8]),
-) -> Result<(Header, u64, bool), SessionError> {
+) -> Result<((Header, Option<Source>), u64, bool), SessionError> {
     let corrupt = |reason| SessionError::Corrupt {
         path: path.to_owned(),
         reason,
@@ -197,7 +204,7 @@ fn each_line(
             end = line.end;
         }
         if header.is_none() {
-            header = Some(Header::read(line.bytes).map_err(corrupt)?);
+            header = Some(Header::with_source(line.bytes).map_err(corrupt)?);
         }
         if !line.is_blank() {
             each(line.number, line.offset, line.bytes);

@@ -63,7 +63,7 @@ pub fn family(path: &Path) -> Result<Vec<Summary>, SessionError> {
         .into_iter()
         .filter_map(|(_, path)| {
             let (header, source) = Header::with_source_of_file(&path).ok()?;
-            Some((header.session_id, source?.0, path))
+            Some((header.session_id, source?.session_id, path))
         })
         .collect();
     let mut ids = HashSet::from([first.header.session_id.clone()]);
@@ -95,6 +95,14 @@ pub(crate) fn forks_folder(path: &Path) -> PathBuf {
         true => folder.to_owned(),
         false => folder.join(FORKS),
     }
+}
+
+/// Where the session is that a fork was split off from; none if it is not there any more.
+pub(crate) fn source_of(fork: &Path, id: &SessionId) -> Option<PathBuf> {
+    let forks = fork.parent()?;
+    let folders = [Some(forks), forks.parent()].into_iter().flatten();
+    let mut paths = folders.map(|folder| folder.join(format!("{id}.jsonl")));
+    paths.find(|path| path.is_file())
 }
 
 pub(crate) fn files(folder: &Path) -> Vec<(SystemTime, PathBuf)> {

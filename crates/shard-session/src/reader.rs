@@ -2,14 +2,16 @@
 
 use std::fs::File;
 use std::ops::{ControlFlow, Range};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use shard_types::SessionEntry;
 
+use crate::header::Source;
 use crate::index::{Index, Order, Row, Window, parse};
 use crate::lines::Lines;
 use crate::load::{Scan, failed, open};
-use crate::row::{Head, Parent};
+use crate::row::{Head, Kind, Parent};
 use crate::{Header, SessionError};
 
 /// A session that is open for reading. It needs no lock: what is on file never changes.
@@ -18,6 +20,7 @@ pub struct Reader {
     path: PathBuf,
     file: File,
     header: Header,
+    source: Option<Source>,
     index: Index,
     /// Where the lines end that the index knows.
     end: u64,
@@ -37,21 +40,30 @@ impl Reader {
             path: path.to_owned(),
             file,
             header: scan.header,
+            source: scan.source,
             index: scan.rows.chain().index,
             end: scan.end,
             torn: scan.torn,
         })
     }
 
-    /// Takes up the rows that were appended since.
+    /// Takes up the rows that were appended since; another file that stands in the place of this
+    /// one is read anew.
     ///
     /// # Errors
     /// When the file cannot be read.
     pub fn refresh(&mut self) -> Result<(), SessionError> {
-        if !self.follow()? {
+        if !self.is_in_place()? || !self.follow()? {
             *self = Self::open(&self.path)?;
         }
         Ok(())
+    }
+
+    fn is_in_place(&self) -> Result<bool, SessionError> {
+        let failed = |source| failed(&self.path, source);
+        let (ours, there) = (self.file.metadata(), std::fs::metadata(&self.path));
+        let (ours, there) = (ours.map_err(failed)?, there.map_err(failed)?);
+        Ok((ours.dev(), ours.ino()) == (there.dev(), there.ino()))
     }
 
     /// Adds the new rows; false if they do not simply follow on one another.
@@ -95,6 +107,16 @@ impl Reader {
     #[must_use]
     pub fn header(&self) -> &Header {
         &self.header
+    }
+
+    /// What this session was split off from, if it is a fork.
+    pub(crate) fn source(&self) -> Option<&Source> {
+        self.source.as_ref()
+    }
+
+    /// The number under which `recall` has the first message or result.
+    pub(crate) fn first_index(&self) -> usize {
+        self.source.as_ref().map_or(0, |source| source.first_index)
     }
 
     /// Where each row stands.
@@ -145,20 +167,26 @@ impl Reader {
         window.map_err(|source| failed(&self.path, source))
     }
 
+    /// What a model saw when the first compaction had been made; everything if there was none.
+    pub(crate) fn first_window(&self) -> Result<Window, SessionError> {
+        let rows = self.index.rows();
+        for end in (1..=rows.len()).filter(|&end| rows[end - 1].kind == Kind::Compaction) {
+            let window = self.window(end)?;
+            if window.compaction.is_some() {
+                return Ok(window);
+            }
+        }
+        self.window(0)
+    }
+
     /// The compactions, oldest first, with their numbers and what each stands for, by index.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub fn compactions(&self) -> Result<Vec<(u64, Range<usize>)>, SessionError> {
+    pub(crate) fn compactions(&self) -> Result<Vec<(u64, Range<usize>)>, SessionError> {
         let found = self.index.compactions(&self.file);
         found.map_err(|source| failed(&self.path, source))
     }
 
     /// Where the model's window starts just now, by index.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub fn window_start(&self) -> Result<usize, SessionError> {
+    pub(crate) fn window_start(&self) -> Result<usize, SessionError> {
         let window = self.window(self.index.rows().len())?;
         Ok(self.index.said_before(window.start))
     }

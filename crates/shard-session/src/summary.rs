@@ -38,12 +38,12 @@ pub fn summarize(path: &Path) -> Result<Summary, SessionError> {
     let mut lines = Lines::from(&file, 0);
     let first = lines.next().map_err(|source| failed(path, source))?;
     let read = Header::with_source(first.map_or(&[], |line| line.bytes));
-    let (header, forked_from) = read.map_err(|reason| SessionError::Corrupt {
+    let (header, source) = read.map_err(|reason| SessionError::Corrupt {
         path: path.to_owned(),
         reason,
     })?;
     let mut summary = Summary {
-        forked_from,
+        forked_from: source.map(|source| (source.session_id, source.entry_id)),
         updated_at: header.created_at,
         header,
         title: None,

@@ -161,6 +161,10 @@ pub enum Checkpoint {
         /// The copy of that entry, or of the last result that belongs to it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         head_entry_id: Option<EntryId>,
+        /// The number that the first of its messages has in the source, and so in the fork; 0
+        /// when it is left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        first_index: Option<u64>,
     },
     /// A prompt was accepted. It is on disk before its sender hears so, and runs once even when
     /// the process ends before its turn.

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod forks;
 mod kills;
 mod long_session;
 mod windows;

@@ -193,7 +193,7 @@ impl AgentSession {
             None => loaded.index.len(),
         };
         self.conversation
-            .start_from(before as u64, loaded.usage_before);
+            .start_from((loaded.first_index + before) as u64, loaded.usage_before);
         for entry in loaded.entries {
             // A row that follows on a prompt's message proves its delivery, even if damage took the
             // message itself.

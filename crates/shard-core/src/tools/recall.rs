@@ -128,7 +128,7 @@ impl Memory {
                 .map_err(failed)?;
             return Ok(ToolOutput::text(page.text()));
         }
-        let range = scope.range(recall.reader())?;
+        let range = scope.range(recall)?;
         let most = arguments.recent.unwrap_or(RECENT).clamp(1, MOST);
         let Some(query) = query else {
             page.list(recall, range, most).map_err(failed)?;
@@ -141,9 +141,7 @@ impl Memory {
             return Err(job::ABORTED.to_owned());
         }
         page.found(recall, &query, &found).map_err(failed)?;
-        if recall.is_behind() {
-            self.index();
-        }
+        self.index(recall.behind().map(Path::to_owned).collect());
         Ok(ToolOutput::text(page.text()))
     }
 
@@ -160,17 +158,19 @@ impl Memory {
         }
     }
 
-    /// Brings the index up to date in the background, unless that is being done. It ends early
-    /// with the agent.
-    fn index(self: &Arc<Self>) {
-        if self.indexing.swap(true, Ordering::AcqRel) {
+    /// Brings the indexes of these sessions up to date in the background, unless that is being
+    /// done. It ends early with the agent.
+    fn index(self: &Arc<Self>, sessions: Vec<PathBuf>) {
+        if sessions.is_empty() || self.indexing.swap(true, Ordering::AcqRel) {
             return;
         }
-        let (session, memory) = (self.session.clone(), Arc::downgrade(self));
+        let memory = Arc::downgrade(self);
         tokio::task::spawn_blocking(move || {
             let gone = || memory.strong_count() == 0;
-            if let Err(error) = recall::bring_up_to_date(&session, &gone) {
-                tracing::warn!(%error, "recall works without its index, and takes longer");
+            for session in &sessions {
+                if let Err(error) = recall::bring_up_to_date(session, &gone) {
+                    tracing::warn!(%error, "recall works without its index, and takes longer");
+                }
             }
             if let Some(memory) = memory.upgrade() {
                 memory.indexing.store(false, Ordering::Release);

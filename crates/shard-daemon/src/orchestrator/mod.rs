@@ -3,6 +3,7 @@
 mod agents;
 mod auth;
 mod paths;
+mod readers;
 mod resources;
 mod sessions;
 mod usage;
@@ -16,6 +17,7 @@ use crate::daemon::Daemon;
 
 pub use usage::usage_rows;
 
+pub(crate) use readers::Readers;
 pub(crate) use sessions::{Summaries, activate};
 
 /// Carries out a command that is not for one agent's process. `who` asks.

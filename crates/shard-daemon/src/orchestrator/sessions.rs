@@ -179,6 +179,7 @@ pub(super) async fn messages(daemon: &Daemon, query: SessionMessages) -> Outcome
     let state_home = daemon.shared.settings.state_home.clone();
     let owner = daemon.registry.owner(&session_id);
     let owned = owner.map(|agent| agent.manifest().session_file(&state_home));
+    let readers = Arc::clone(&daemon.readers);
     let page = aside(move || {
         let path = owned.or_else(|| locate(&state_home, &session_id));
         let path = path.ok_or_else(|| no_session(&session_id))?;
@@ -186,7 +187,7 @@ pub(super) async fn messages(daemon: &Daemon, query: SessionMessages) -> Outcome
             // Its agent was made and has not said anything yet.
             return Ok(MessagePage::default());
         }
-        let page = shard_session::page(&path, before.as_ref(), limit);
+        let page = readers.page(&path, before.as_ref(), limit);
         match page.map_err(|error| failed(&error))? {
             Some(page) => Ok(MessagePage {
                 messages: page.messages,

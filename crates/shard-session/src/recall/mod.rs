@@ -1,7 +1,7 @@
 //! Finding what was said in a session, however long ago.
 //!
 //! A search is about the messages and results on the session's chain, each with its number in the
-//! [`Index`](crate::Index), and answers with these numbers, best first. What an entry says is its
+//! [`Index`](crate::Index), or for a fork behind those of its source, and answers with these numbers, best first. What an entry says is its
 //! text, thoughts, calls with their arguments, and outputs ([`parts`]).
 //!
 //! Keywords are looked up in an inverted index beside the session, `<session>.recall`. It holds
@@ -15,12 +15,14 @@
 //! | `text` | what an entry says |
 //! | `words` | the words of a text |
 //! | `query` | what is searched for |
+//! | `lineage` | which files are searched |
 //! | `search` | looking, and ranking what was found |
 //! | `inverted` | the file of the inverted index, as it is read |
 //! | `build` | how it is written |
 
 mod build;
 mod inverted;
+mod lineage;
 mod query;
 mod search;
 mod text;

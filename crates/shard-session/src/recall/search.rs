@@ -2,30 +2,26 @@
 
 use std::collections::BinaryHeap;
 use std::ops::{ControlFlow, Range};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use regex::Regex;
-use shard_types::{ContentBlock, EntryBody, MessageDetails};
+use shard_types::{ContentBlock, EntryBody, MessageDetails, SessionEntry, SessionId};
 
 use super::TOOL;
-use super::build::place;
-use super::inverted::Inverted;
+use super::lineage::{self, Piece};
 use super::query::{Fit, Query, fit};
 use super::text::text;
 use super::words::each_word;
+use crate::SessionError;
 use crate::index::Order;
 use crate::row::Kind;
-use crate::{Reader, SessionError};
 
-/// This much of a session may be without an index before one is worth writing, in bytes.
-const BEHIND: u64 = 256 << 10;
-
-/// A session that is open for searching.
+/// A session that is open for searching. Entries go by the numbers of the whole lineage.
 #[derive(Debug)]
 pub struct Recall {
-    session: PathBuf,
-    reader: Reader,
-    inverted: Option<Inverted>,
+    /// Oldest first; the session itself is the last.
+    pieces: Vec<Piece>,
+    lost: Option<SessionId>,
 }
 
 /// An entry that was found.
@@ -55,13 +51,8 @@ impl Recall {
     /// # Errors
     /// When it cannot be read, or has no header.
     pub fn open(session: &Path) -> Result<Self, SessionError> {
-        let mut recall = Self {
-            session: session.to_owned(),
-            reader: Reader::open(session)?,
-            inverted: None,
-        };
-        recall.open_index();
-        Ok(recall)
+        let (pieces, lost) = lineage::open(session)?;
+        Ok(Self { pieces, lost })
     }
 
     /// Takes up what was appended since, and an index that was written since.
@@ -69,41 +60,72 @@ impl Recall {
     /// # Errors
     /// When the session cannot be read.
     pub fn refresh(&mut self) -> Result<(), SessionError> {
-        self.reader.refresh()?;
-        self.open_index();
+        if let Some(session) = self.pieces.last_mut() {
+            session.refresh()?;
+        }
+        self.pieces.iter_mut().for_each(Piece::open_index);
         Ok(())
     }
 
-    fn open_index(&mut self) {
-        let path = place(&self.session);
-        let known = self.inverted.as_ref();
-        if known.is_none_or(|inverted| inverted.is_replaced(&path)) {
-            self.inverted = Inverted::open(&path, &self.reader).ok();
+    /// The numbers of the entries that there are. They begin with 0 unless a [`lost`](Self::lost)
+    /// source has the first ones.
+    #[must_use]
+    pub fn entries(&self) -> Range<usize> {
+        let (first, last) = (self.pieces.first(), self.pieces.last());
+        first.map_or(0, |piece| piece.range.start)..last.map_or(0, |piece| piece.range.end)
+    }
+
+    /// The session that has the first entries and is not there any more.
+    #[must_use]
+    pub fn lost(&self) -> Option<&SessionId> {
+        self.lost.as_ref()
+    }
+
+    /// The message or result of this number; none if its row is damaged or not there.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn entry(&self, at: usize) -> Result<Option<SessionEntry>, SessionError> {
+        match self.pieces.iter().find(|piece| piece.range.contains(&at)) {
+            Some(piece) => piece.reader.entry(at - piece.range.start),
+            None => Ok(None),
         }
     }
 
-    /// Reads single entries.
-    #[must_use]
-    pub fn reader(&self) -> &Reader {
-        &self.reader
+    /// The compactions, oldest first, with their numbers and what each stands for.
+    ///
+    /// # Errors
+    /// When a file cannot be read.
+    pub fn compactions(&self) -> Result<Vec<(u64, Range<usize>)>, SessionError> {
+        let mut all = Vec::new();
+        for Piece { reader, range, .. } in &self.pieces {
+            let found = reader
+                .compactions()?
+                .into_iter()
+                .map(|(number, what)| (number, what.start + range.start..what.end + range.start));
+            // A fork's copy stands for what only its source has, and is found there; what the
+            // source summed up later is no matter of the fork.
+            all.extend(found.filter(|(_, what)| !what.is_empty() && what.end <= range.end));
+        }
+        Ok(all)
     }
 
-    /// Whether so much is not in the index that it is worth to
+    /// Where the model's window starts just now.
+    ///
+    /// # Errors
+    /// When the session cannot be read.
+    pub fn window_start(&self) -> Result<usize, SessionError> {
+        match self.pieces.last() {
+            Some(session) => Ok(session.range.start + session.reader.window_start()?),
+            None => Ok(0),
+        }
+    }
+
+    /// The sessions of which so much is not in an index that it is worth to
     /// [bring it up to date](super::bring_up_to_date).
-    #[must_use]
-    pub fn is_behind(&self) -> bool {
-        let index = self.reader.index();
-        let row_end = |at: usize| {
-            let row = &index.rows()[index.said()[at] as usize];
-            row.offset + u64::from(row.length)
-        };
-        let end = |count: usize| count.checked_sub(1).map_or(0, row_end);
-        end(index.len()).saturating_sub(end(self.covered())) > BEHIND
-    }
-
-    /// How many entries the index covers.
-    fn covered(&self) -> usize {
-        self.inverted.as_ref().map_or(0, Inverted::covered)
+    pub fn behind(&self) -> impl Iterator<Item = &Path> {
+        let behind = self.pieces.iter().filter(|piece| piece.is_behind());
+        behind.map(|piece| &*piece.session)
     }
 
     /// Searches the entries of `scope`, and gives the `most` best of what was found.
@@ -124,43 +146,36 @@ impl Recall {
         most: usize,
         stop: &dyn Fn() -> bool,
     ) -> Result<Found, SessionError> {
-        let scope = scope.start..scope.end.min(self.reader.index().len());
+        let all = self.entries();
+        let scope = scope.start.max(all.start)..scope.end.min(all.end);
         if scope.is_empty() {
             return Ok(Found::default());
         }
-        match query {
-            Query::Regex(regex) => self.by_regex(regex, scope, most, stop),
-            Query::Words(words) => match self.by_words(words, scope.clone(), most, stop)? {
-                Some(found) => Ok(found),
-                None => {
-                    // The index is damaged. Without it the same is found, only not as fast.
-                    self.inverted = None;
-                    _ = std::fs::remove_file(place(&self.session));
-                    let found = self.by_words(words, scope, most, stop)?;
-                    Ok(found.unwrap_or_default())
-                }
-            },
+        let words = match query {
+            Query::Regex(regex) => return self.by_regex(regex, &scope, most, stop),
+            Query::Words(words) => words,
+        };
+        loop {
+            match self.by_words(words, &scope, most, stop)? {
+                Ok(found) => return Ok(found),
+                // Without the index the same is found, only not as fast.
+                Err(Damaged(piece)) => self.pieces[piece].throw_index_away(),
+            }
         }
     }
 
     fn by_regex(
         &self,
         regex: &Regex,
-        scope: Range<usize>,
+        scope: &Range<usize>,
         most: usize,
         stop: &dyn Fn() -> bool,
     ) -> Result<Found, SessionError> {
         let mut matches = Vec::new();
-        let mut stopped_at = None;
-        self.reader.visit(scope, Order::Backward, |at, entry| {
-            if stop() {
-                stopped_at = Some(at);
-                return ControlFlow::Break(());
-            }
-            if regex.is_match(&text(&entry)) {
+        let stopped_at = self.visit(scope, stop, |at, entry| {
+            if regex.is_match(&text(entry)) {
                 matches.push(at);
             }
-            ControlFlow::Continue(())
         })?;
         let total = matches.len();
         let ranked = matches.into_iter().map(|at| Hit { at, word: 0 });
@@ -171,74 +186,101 @@ impl Recall {
         })
     }
 
-    /// None if the index turned out to be damaged.
+    /// Goes through entries, newest first, until it is stopped; says where that was.
+    fn visit(
+        &self,
+        scope: &Range<usize>,
+        stop: &dyn Fn() -> bool,
+        mut each: impl FnMut(usize, &SessionEntry),
+    ) -> Result<Option<usize>, SessionError> {
+        let mut stopped_at = None;
+        for Piece { reader, range, .. } in self.pieces.iter().rev() {
+            let part = scope.start.max(range.start)..scope.end.min(range.end);
+            if part.is_empty() || stopped_at.is_some() {
+                continue;
+            }
+            let part = part.start - range.start..part.end - range.start;
+            reader.visit(part, Order::Backward, |at, entry| {
+                if stop() {
+                    stopped_at = Some(range.start + at);
+                    return ControlFlow::Break(());
+                }
+                each(range.start + at, &entry);
+                ControlFlow::Continue(())
+            })?;
+        }
+        Ok(stopped_at)
+    }
+
     fn by_words(
         &self,
         words: &[String],
-        scope: Range<usize>,
+        scope: &Range<usize>,
         most: usize,
         stop: &dyn Fn() -> bool,
-    ) -> Result<Option<Found>, SessionError> {
-        let count = self.reader.index().len();
-        let covered = self.covered();
-        let (direct, stopped_at) = self.look_directly(words, covered, stop)?;
-        let mut scores = vec![Score::default(); count];
+    ) -> Result<Result<Found, Damaged>, SessionError> {
+        let all = self.entries();
+        let (direct, stopped_at) = self.look_directly(words, stop)?;
+        let mut scores = vec![Score::default(); all.len()];
         for (number, word) in words.iter().enumerate() {
-            let mut fits = vec![Fit::None; covered];
-            let looked_up = self.inverted.as_ref().map_or(Ok(()), |inverted| {
-                inverted.look_up(word, |at, fit| fits[at] = fits[at].max(fit))
-            });
-            if looked_up.is_err() {
-                return Ok(None);
+            let mut fits = Vec::with_capacity(all.len());
+            for (at, piece) in self.pieces.iter().enumerate() {
+                let start = fits.len();
+                fits.resize(start + piece.covered(), Fit::None);
+                if piece.look_up(word, &mut fits[start..]).is_err() {
+                    return Ok(Err(Damaged(at)));
+                }
+                let direct = &direct[at];
+                fits.extend(direct.iter().skip(number).step_by(words.len()));
             }
-            fits.extend(direct.iter().skip(number).step_by(words.len()));
             let holders = fits.iter().filter(|fit| **fit != Fit::None).count();
-            let rarity = rarity(holders, count);
+            let rarity = rarity(holders, all.len());
             for (score, fit) in scores.iter_mut().zip(fits) {
                 score.add(number, fit, rarity);
             }
         }
-        let holding = scope.filter(|&at| scores[at].words > 0);
-        let ranked: BinaryHeap<_> = holding.map(|at| (scores[at].rank(), at)).collect();
+        let score = |at: usize| scores[at - all.start];
+        let holding = scope.clone().filter(|&at| score(at).words > 0);
+        let ranked: BinaryHeap<_> = holding.map(|at| (score(at).rank(), at)).collect();
         let total = ranked.len();
         let hits = descending(ranked).map(|(_, at)| Hit {
             at,
-            word: scores[at].rarest.into(),
+            word: score(at).rarest.into(),
         });
         let found = self.without_searches(hits, total, most)?;
-        Ok(Some(Found {
+        Ok(Ok(Found {
             stopped_at,
             ..found
         }))
     }
 
-    /// How well each word fits each entry that the index does not cover, newest first as long as
-    /// it is not stopped; of each entry all words, one after the other.
+    /// How well each word fits each entry that no index covers, for each piece by itself, newest
+    /// first as long as it is not stopped; of each entry all words, one after the other.
     fn look_directly(
         &self,
         words: &[String],
-        covered: usize,
         stop: &dyn Fn() -> bool,
-    ) -> Result<(Vec<Fit>, Option<usize>), SessionError> {
-        let count = self.reader.index().len();
-        let mut fits = vec![Fit::None; (count - covered) * words.len()];
+    ) -> Result<(Vec<Vec<Fit>>, Option<usize>), SessionError> {
         let mut stopped_at = None;
-        self.reader
-            .visit(covered..count, Order::Backward, |at, entry| {
-                if stop() {
-                    stopped_at = Some(at);
-                    return ControlFlow::Break(());
-                }
-                let start = (at - covered) * words.len();
-                let fits = &mut fits[start..start + words.len()];
-                each_word(&text(&entry), |found, _| {
-                    for (term, best) in words.iter().zip(&mut *fits) {
-                        *best = fit(term, found).max(*best);
-                    }
-                });
-                ControlFlow::Continue(())
-            })?;
-        Ok((fits, stopped_at))
+        let mut all = Vec::with_capacity(self.pieces.len());
+        for piece in self.pieces.iter().rev() {
+            let uncovered = piece.range.start + piece.covered()..piece.range.end;
+            let mut fits = vec![Fit::None; uncovered.len() * words.len()];
+            if stopped_at.is_none() {
+                stopped_at = self.visit(&uncovered, stop, |at, entry| {
+                    let start = (at - uncovered.start) * words.len();
+                    let fits = &mut fits[start..start + words.len()];
+                    each_word(&text(entry), |found, _| {
+                        for (term, best) in words.iter().zip(&mut *fits) {
+                            *best = fit(term, found).max(*best);
+                        }
+                    });
+                })?;
+            }
+            all.push(fits);
+        }
+        all.reverse();
+        Ok((all, stopped_at))
     }
 
     /// The first `most` hits that are no results of searches.
@@ -269,7 +311,11 @@ impl Recall {
     /// # Errors
     /// When the session cannot be read.
     pub fn is_search(&self, at: usize) -> Result<bool, SessionError> {
-        let index = self.reader.index();
+        let Some(piece) = self.pieces.iter().find(|piece| piece.range.contains(&at)) else {
+            return Ok(false);
+        };
+        let (at, reader) = (at - piece.range.start, &piece.reader);
+        let index = reader.index();
         let kind = |at: usize| index.rows()[index.said()[at] as usize].kind;
         if kind(at) != Kind::ToolResult {
             return Ok(false);
@@ -277,7 +323,7 @@ impl Recall {
         let Some(call) = (0..at).rfind(|&at| kind(at) == Kind::Message) else {
             return Ok(false);
         };
-        let (message, result) = (self.reader.entry(call)?, self.reader.entry(at)?);
+        let (message, result) = (reader.entry(call)?, reader.entry(at)?);
         let bodies = message.map(|it| it.body).zip(result.map(|it| it.body));
         let Some((EntryBody::Message(message), EntryBody::ToolResult(result))) = bodies else {
             return Ok(false);
@@ -285,6 +331,9 @@ impl Recall {
         Ok(calls_recall(&message, &result.tool_call_id))
     }
 }
+
+/// The index of the piece of this number.
+struct Damaged(usize);
 
 fn calls_recall(message: &MessageDetails, call: &str) -> bool {
     message.content.iter().any(|block| {

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use serde_json::json;
+use shard_session::recall::{Query, Recall, bring_up_to_date};
 use shard_session::{Forked, SessionError, SessionFile, by_id, fork, forked_by, latest, load};
-use shard_types::{Checkpoint, ContentBlock, EntryBody, EntryId, SessionEntry};
+use shard_types::{Checkpoint, ContentBlock, EntryBody, EntryId, Role, SessionEntry, SessionId};
 
 use crate::oracle::full;
 use crate::sample::{Sample, lines, play, shown, step};
@@ -177,6 +178,119 @@ fn a_compaction_applies_to_what_came_after_it() {
     );
 }
 
+/// Everything that `recall` has of a session, by number.
+fn recalled(path: &Path) -> Vec<(usize, String)> {
+    let recall = Recall::open(path).unwrap();
+    let entry = |at: usize| recall.entry(at).unwrap().map(|entry| (at, shown(&entry)));
+    recall.entries().filter_map(entry).collect()
+}
+
+fn found(path: &Path, query: &str) -> Vec<usize> {
+    let mut recall = Recall::open(path).unwrap();
+    let query = Query::parse(query).unwrap();
+    let found = recall.search(&query, 0..usize::MAX, 25, &|| false).unwrap();
+    assert_eq!(found.total, found.hits.len());
+    found.hits.iter().map(|hit| hit.at).collect()
+}
+
+#[test]
+fn an_entry_has_one_number_in_a_session_its_forks_and_theirs() {
+    let mut sample = Sample::new();
+    let one = sample.user("one");
+    let two = sample.answer("two");
+    let three = sample.user("three");
+    sample.compact("sum 0", (&one, &two), &three);
+    let four = sample.answer("four");
+    let five = sample.user("five");
+    sample.compact("sum 1", (&three, &four), &five);
+    let six = sample.answer("six");
+    let fork = split(&sample.path, &six);
+    // What is said later is not the fork's.
+    let seven = sample.user("seven, the other one");
+    sample.compact("sum 2", (&five, &six), &seven);
+    let (mut file, loaded) = SessionFile::open(&fork.path).unwrap();
+    assert_eq!(loaded.first_index, 4);
+    file.append(said("seven")).unwrap();
+    let eight = file.append(said("eight")).unwrap().id;
+    drop(file);
+    let again = split(&fork.path, &eight);
+    let numbered = |said: &[&str]| -> Vec<_> {
+        let said = said.iter().map(|text| (*text).to_owned());
+        said.enumerate().collect()
+    };
+    let said = [
+        "one", "two", "three", "four", "five", "six", "seven", "eight",
+    ];
+    let compactions = [(0, 0..2), (1, 2..4)];
+    for path in [&fork.path, &again.path] {
+        assert_eq!(recalled(path), numbered(&said));
+        let recall = Recall::open(path).unwrap();
+        assert_eq!(recall.compactions().unwrap(), compactions);
+        assert_eq!(recall.window_start().unwrap(), 4);
+        for _ in ["without an index", "with one"] {
+            assert_eq!(found(path, "two"), [1]);
+            assert_eq!(found(path, "eight two six"), [7, 5, 1]);
+            assert_eq!(found(path, "other"), [0; 0]);
+            assert_eq!(found(path, "/^[os]/"), [6, 5, 0]);
+            bring_up_to_date(path, &|| false).unwrap();
+            bring_up_to_date(&sample.path, &|| false).unwrap();
+        }
+    }
+    std::fs::remove_file(&sample.path).unwrap();
+    let recall = Recall::open(&again.path).unwrap();
+    assert_eq!(recalled(&again.path), numbered(&said)[4..]);
+    assert_eq!(recall.lost(), Some(&load_source(&fork.path)));
+    assert_eq!(recall.compactions().unwrap(), []);
+    assert_eq!(found(&again.path, "six two"), [5]);
+}
+
+fn said(text: &str) -> EntryBody {
+    let text = text.to_owned();
+    crate::sample::says(Role::User, vec![ContentBlock::Text { text }])
+}
+
+fn load_source(path: &Path) -> SessionId {
+    match &full(path).chain[0].body {
+        EntryBody::Checkpoint(Checkpoint::Fork {
+            source_session_id, ..
+        }) => source_session_id.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_first_summary_of_a_fork_holds_wherever_that_is_split() {
+    let mut sample = Sample::new();
+    let one = sample.user("one");
+    let two = sample.answer("two");
+    let three = sample.user("three");
+    sample.answer("four");
+    sample.compact("sum 0", (&one, &two), &three);
+    let five = sample.user("five");
+    let fork = split(&sample.path, &five);
+    let copy = load(&fork.path).unwrap().index.id(0).unwrap();
+    let again = split(&fork.path, &copy);
+    assert_eq!(texts(&again.path), ["fork", "three", "= sum 0"]);
+    let said = recalled(&again.path);
+    assert_eq!(said.last(), Some(&(2, "three".to_owned())));
+    assert_eq!(said[0].1, "one");
+}
+
+#[test]
+fn a_fork_that_names_itself_as_its_source_is_searched_once() {
+    let mut sample = Sample::new();
+    let one = sample.user("one");
+    let two = sample.user("two");
+    sample.compact("sum 0", (&one, &one), &two);
+    let three = sample.user("three");
+    let fork = split(&sample.path, &three);
+    let text = std::fs::read_to_string(&fork.path).unwrap();
+    let source = load_source(&fork.path).to_string();
+    std::fs::write(&fork.path, text.replace(&source, fork.session_id.as_str())).unwrap();
+    let said = recalled(&fork.path);
+    assert_eq!(said, [(1, "two".to_owned()), (2, "three".to_owned())]);
+}
+
 #[test]
 fn a_fork_goes_on_in_the_mode_and_with_the_plan_of_its_source() {
     let mut sample = Sample::new();
@@ -293,6 +407,12 @@ proptest! {
         prop_assert!(copied.iter().all(|text| source.contains(text)));
         let again = split(&forked.path, &forked.head_entry_id);
         prop_assert_eq!(seen(&again.path), copied);
+        let all = recalled(&sample.path);
+        for path in [&forked.path, &again.path] {
+            let known = recalled(path);
+            prop_assert!(known.len() > index.find(&from).unwrap());
+            prop_assert_eq!(&known[..], &all[..known.len()]);
+        }
     }
 }
 

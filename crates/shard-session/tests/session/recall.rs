@@ -143,7 +143,7 @@ fn the_place_of_a_hit_is_where_its_rarest_word_stands() {
     let query = Query::parse("common rare").unwrap();
     let mut recall = Recall::open(&sample.path).unwrap();
     let found = recall.search(&query, 0..9, 9, ON).unwrap();
-    let entry = recall.reader().entry(found.hits[0].at).unwrap().unwrap();
+    let entry = recall.entry(found.hits[0].at).unwrap().unwrap();
     let said = text(&entry);
     let place = query.place(&said, found.hits[0].word).unwrap();
     assert_eq!(&said[place], "RARE");
@@ -204,14 +204,14 @@ fn a_search_that_goes_on_notices_what_is_new() {
     let mut sample = Sample::new();
     sample.user("first needle");
     let mut recall = Recall::open(&sample.path).unwrap();
-    assert!(!recall.is_behind());
+    assert_eq!(recall.behind().next(), None);
     sample.user(&format!("second needle {}", "straw ".repeat(50_000)));
     recall.refresh().unwrap();
-    assert!(recall.is_behind());
+    assert_eq!(recall.behind().next(), Some(&*sample.path));
     assert_eq!(find(&mut recall, "needle").total, 2);
     bring_up_to_date(&sample.path, ON).unwrap();
     recall.refresh().unwrap();
-    assert!(!recall.is_behind());
+    assert_eq!(recall.behind().next(), None);
     assert_eq!(find(&mut recall, "needle").total, 2);
 }
 

@@ -51,8 +51,9 @@ pub(crate) struct Sample {
 impl Sample {
     pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("s.jsonl");
-        let file = SessionFile::create(&path, &header()).unwrap();
+        let header = header();
+        let path = dir.path().join(format!("{}.jsonl", header.session_id));
+        let file = SessionFile::create(&path, &header).unwrap();
         Self {
             dir,
             path,

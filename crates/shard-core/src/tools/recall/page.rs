@@ -62,7 +62,7 @@ impl Page {
     ) -> Result<(), SessionError> {
         let mut shown = 0;
         for hit in &found.hits {
-            let Some(entry) = recall.reader().entry(hit.at)? else {
+            let Some(entry) = recall.entry(hit.at)? else {
                 continue;
             };
             let text = recall::text(&entry);
@@ -98,7 +98,7 @@ impl Page {
     ) -> Result<(), SessionError> {
         let (mut lines, mut room, mut first) = (Vec::new(), self.room, range.start);
         for at in range.clone().rev() {
-            let Some(entry) = recall.reader().entry(at)? else {
+            let Some(entry) = recall.entry(at)? else {
                 continue;
             };
             let text = recall::text(&entry);
@@ -136,14 +136,17 @@ impl Page {
         indexes: &[usize],
         query: Option<&Query>,
     ) -> Result<(), SessionError> {
-        let all = recall.reader().index().len();
+        let all = recall.entries();
         for (number, &at) in indexes.iter().enumerate() {
-            if at >= all {
-                let last = all.saturating_sub(1);
-                self.line(&format!("[{at}] is not there: indexes go from 0 to {last}"));
+            if !all.contains(&at) {
+                let (first, last) = (all.start, all.end.saturating_sub(1));
+                self.line(&match recall.lost().filter(|_| at < first) {
+                    Some(lost) => format!("[{at}] is not there any more: the session {lost}, which this one was split off from, is gone"),
+                    None => format!("[{at}] is not there: indexes go from {first} to {last}"),
+                });
                 continue;
             }
-            let added = match recall.reader().entry(at)? {
+            let added = match recall.entry(at)? {
                 Some(entry) => self.whole(at, &entry, query),
                 None => self.line(&format!(
                     "[{at}] is damaged in the session file and cannot be read"

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::str::FromStr;
 
-use shard_session::Reader;
+use shard_session::recall::Recall;
 
 /// A part of a session, as a call names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,27 +48,33 @@ fn indexes(start: &str, end: &str) -> Option<Scope> {
 
 impl Scope {
     /// The indexes of its entries.
-    pub(super) fn range(&self, reader: &Reader) -> Result<Range<usize>, String> {
+    pub(super) fn range(&self, recall: &Recall) -> Result<Range<usize>, String> {
         let failed = |error: shard_session::SessionError| error.to_string();
-        let all = reader.index().len();
+        let all = recall.entries();
         let range = match self {
-            Self::All => 0..all,
-            Self::Latest => reader.window_start().map_err(failed)?..all,
+            Self::All => all.clone(),
+            Self::Latest => recall.window_start().map_err(failed)?..all.end,
             Self::Compaction(number) => {
-                let compactions = reader.compactions().map_err(failed)?;
+                let compactions = recall.compactions().map_err(failed)?;
                 let found = compactions.iter().rfind(|(known, _)| known == number);
                 let Some((_, range)) = found else {
-                    return Err(no_compaction(*number, &compactions));
+                    return Err(no_compaction(*number, &compactions, recall));
                 };
                 range.clone()
             }
             Self::Indexes(range) => range.clone(),
         };
-        Ok(range.start.min(all)..range.end.min(all))
+        let within = |at: usize| at.clamp(all.start, all.end);
+        Ok(within(range.start)..within(range.end))
     }
 }
 
-fn no_compaction(number: u64, known: &[(u64, Range<usize>)]) -> String {
+fn no_compaction(number: u64, known: &[(u64, Range<usize>)], recall: &Recall) -> String {
+    if let Some(lost) = recall.lost() {
+        return format!(
+            "there is no compaction {number} any more: the session {lost}, which this one was split off from, is gone"
+        );
+    }
     let known: Vec<String> = known.iter().map(|(known, _)| known.to_string()).collect();
     match known.is_empty() {
         true => format!("there is no compaction {number}: this session has none; use scope all"),
