@@ -17,6 +17,7 @@ mod builtins;
 mod check;
 mod expand;
 mod heredoc;
+mod order;
 mod walk;
 mod word;
 mod wrap;

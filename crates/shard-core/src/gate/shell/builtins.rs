@@ -10,7 +10,8 @@ use super::word::Word;
 pub(super) fn judge(name: &str, arguments: &[Word], found: &mut Analysis) {
     found.unparsable |= evaluates(name, arguments);
     let sets = match name {
-        "read" | "mapfile" | "readarray" | "getopts" | "let" => true,
+        "read" | "mapfile" | "readarray" | "getopts" | "let" | "unset" => true,
+        "declare" | "typeset" | "local" | "export" | "readonly" => true,
         "printf" => arguments.first().is_some_and(|word| may_start(word, "-v")),
         "wait" => has_option(arguments, "p"),
         _ => false,
@@ -146,23 +147,73 @@ pub(super) fn single_test(words: &[Word]) -> bool {
 /// Whether what stands in `[[ … ]]` only looks at text and files. Its operators cannot be
 /// computed, but its numbers are expressions.
 pub(super) fn double_test(words: &[Word]) -> bool {
-    let is = |at: usize, wanted: &[&str]| {
-        let text = words.get(at).and_then(Word::text);
-        text.is_some_and(|text| wanted.contains(&text.as_str()))
-    };
-    let number = |word: Option<&Word>| {
-        word.is_some_and(|word| {
-            let text = word.text().unwrap_or_default();
-            let digits = text.strip_prefix('-').unwrap_or(&text);
-            word.is_number() || !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit())
-        })
-    };
-    (0..words.len()).all(|at| match () {
-        () if is(at, &["-v", "-R"]) => words.get(at + 1).is_some_and(|word| !names_subscript(word)),
-        () if is(at, &ARITHMETIC) => {
-            number(at.checked_sub(1).and_then(|before| words.get(before)))
-                && number(words.get(at + 1))
+    DoubleTest(words).any().is_some_and(|rest| rest.is_empty())
+}
+
+/// The words of a test that are left. Each function takes one expression off the front and gives
+/// what is behind it, or nothing when bash has another idea of it.
+struct DoubleTest<'a>(&'a [Word]);
+
+impl<'a> DoubleTest<'a> {
+    fn any(&self) -> Option<&'a [Word]> {
+        let mut rest = self.one()?;
+        while let Some((joint, next)) = rest.split_first() {
+            if !is(joint, &["&&", "||"]) {
+                break;
+            }
+            rest = Self(next).one()?;
         }
-        () => true,
-    })
+        Some(rest)
+    }
+
+    fn one(&self) -> Option<&'a [Word]> {
+        let (first, rest) = self.0.split_first()?;
+        if is(first, &["!"]) {
+            return Self(rest).one();
+        }
+        if is(first, &["("]) {
+            let (close, rest) = Self(rest).any()?.split_first()?;
+            return is(close, &[")"]).then_some(rest);
+        }
+        if is(first, &["-v", "-R"]) {
+            let (name, rest) = rest.split_first()?;
+            return (!names_subscript(name)).then_some(rest);
+        }
+        if is_option(first) {
+            let (operand, rest) = rest.split_first()?;
+            return (!is(operand, &OUTSIDE)).then_some(rest);
+        }
+        match rest {
+            [operator, other, rest @ ..] if is(operator, &ARITHMETIC) => {
+                (number(first) && number(other)).then_some(rest)
+            }
+            [operator, other, rest @ ..] if is(operator, &BINARY) => {
+                (!is(first, &OUTSIDE) && !is(other, &OUTSIDE)).then_some(rest)
+            }
+            rest => (!is(first, &OUTSIDE)).then_some(rest),
+        }
+    }
+}
+
+/// No operands unless quoted.
+const OUTSIDE: [&str; 8] = ["&&", "||", "!", "(", ")", "<", ">", "]]"];
+
+fn is(word: &Word, wanted: &[&str]) -> bool {
+    word.text()
+        .is_some_and(|text| wanted.contains(&text.as_str()))
+}
+
+/// Whether a word asks something about the next one.
+fn is_option(word: &Word) -> bool {
+    let text = word.text().unwrap_or_default();
+    let mut chars = text.chars();
+    chars.next() == Some('-')
+        && chars.next().is_some_and(|c| c.is_ascii_alphabetic())
+        && chars.next().is_none()
+}
+
+fn number(word: &Word) -> bool {
+    let text = word.text().unwrap_or_default();
+    let digits = text.strip_prefix('-').unwrap_or(&text);
+    word.is_number() || !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit())
 }

@@ -28,9 +28,7 @@ impl Walk<'_> {
         }
         self.found.structured |= !is_simple(node);
         match node.kind() {
-            "command" => return self.command(node, depth),
-            "declaration_command" | "unset_command" => {
-                self.found.assigns = true;
+            "command" | "declaration_command" | "unset_command" => {
                 return self.command(node, depth);
             }
             "test_command" => self.test(node),
@@ -54,7 +52,9 @@ impl Walk<'_> {
             "pipeline" => self.found.unknown_input = true,
             "redirected_statement" if self.touches_redirect(node) => self.found.unparsable = true,
             // Values of assignments and the like are read nowhere else.
-            "concatenation" | "string" if word::read(node, self.text).is_none() => {
+            "concatenation" | "string" | "ansi_c_string"
+                if word::read(node, self.text).is_none() =>
+            {
                 self.found.unparsable = true;
             }
             "subscript" if self.computes_subscript(node) => self.found.unparsable = true,
@@ -111,8 +111,14 @@ impl Walk<'_> {
     fn command(&mut self, node: Node<'_>, depth: usize) {
         let mut words = Vec::new();
         let mut last_end = None;
+        let mut redirected_first = false;
         for child in children(node) {
             let redirects = matches!(child.kind(), "file_redirect" | "herestring_redirect");
+            redirected_first |= redirects && words.is_empty();
+            // Of redirections on both sides of a command, the grammar may take those before it and
+            // the command's words for one redirection, depending on what else is in the line.
+            let again = redirects && !words.is_empty();
+            self.found.unparsable |= redirected_first && again;
             // A word that touches what stands before it belongs to it, to bash.
             if last_end == Some(child.start_byte()) && !redirects {
                 self.found.unparsable = true;
@@ -126,8 +132,19 @@ impl Walk<'_> {
                 None => self.found.unparsable = true,
             }
         }
+        self.found.unparsable |= redirected_first && self.redirects_next(node);
         wrap::add(words, self.level, self.found);
         self.below(node, depth);
+    }
+
+    /// Whether a redirection follows.
+    fn redirects_next(&self, node: Node<'_>) -> bool {
+        let mut rest = &self.text[node.end_byte()..];
+        while let Some(next) = rest.strip_prefix([' ', '\t']).or(rest.strip_prefix("\\\n")) {
+            rest = next;
+        }
+        let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        rest.starts_with(['<', '>']) || rest.starts_with("&>")
     }
 
     fn argument(&self, node: Node<'_>) -> Option<Word> {
@@ -143,7 +160,7 @@ impl Walk<'_> {
     fn test(&mut self, node: Node<'_>) {
         let open = node.child(0).map_or("[", |open| self.raw(open)).to_owned();
         let mut words = Vec::new();
-        let understood = self.operands(node, &mut words);
+        let understood = self.operands(node, &open, &mut words);
         let inner = words.get(1..words.len().saturating_sub(1));
         let plain = |inner: &[Word]| match open.as_str() {
             "[[" => builtins::double_test(inner),
@@ -155,19 +172,21 @@ impl Walk<'_> {
     }
 
     /// The words of a test, brackets and operators among them.
-    fn operands(&self, node: Node<'_>, words: &mut Vec<Word>) -> bool {
+    fn operands(&self, node: Node<'_>, open: &str, words: &mut Vec<Word>) -> bool {
+        // In `[`, an operator of the shell is none of the test: `>` writes a file.
+        let of_test = |text: &str| open == "[[" || !text.contains(['<', '>', '&', '|', '(', ')']);
         children(node).all(|child| match child.kind() {
             "unary_expression"
             | "binary_expression"
             | "parenthesized_expression"
-            | "negated_command" => self.operands(child, words),
+            | "negated_command" => self.operands(child, open, words),
             "regex" | "extglob_pattern" => {
                 words.push(Word::literal(""));
                 true
             }
             _ => {
                 let read = word::read(child, self.text);
-                let operator = child.child_count() == 0;
+                let operator = child.child_count() == 0 && of_test(self.raw(child));
                 let word = read.or_else(|| operator.then(|| Word::literal(self.raw(child))));
                 words.extend(word.clone());
                 word.is_some()
@@ -236,6 +255,8 @@ impl Walk<'_> {
             word.prefix().starts_with("/dev/tcp/") || word.prefix().starts_with("/dev/udp/");
         match operator {
             "<&" | ">&" if text.is_some_and(|text| descriptor(text) || text == "-") => {}
+            // Bash takes the dash by itself, and what is behind it for a word of the command.
+            "<&" | ">&" if word.prefix().starts_with('-') => self.found.unparsable = true,
             _ if text == Some("/dev/null") => {}
             "<" if !network => {
                 self.found.unknown_input = true;
