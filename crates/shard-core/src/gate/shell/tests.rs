@@ -1,3 +1,6 @@
+use std::io::Write;
+use std::process::{Command, Stdio};
+
 use proptest::prelude::*;
 
 use super::*;
@@ -300,6 +303,12 @@ fn shells_show_what_they_read() {
         ("setsid bash <<< 'rm f'", "setsid_bash / ?bash / rm_f"),
         ("bash /dev/stdin <<< 'rm f'", "bash_/dev/stdin / rm_f"),
         ("bash x.sh <<< 'rm f'", "bash_x.sh"),
+        ("python3 - <<'E'\nprint()\nE\n", "python3_-"),
+        (
+            "git commit -F - <<'E' && b\na - <<F\nE\n",
+            "git_commit_-F_- / b",
+        ),
+        ("bash - <<E\nrm f\nE\n", "bash_- / rm_f"),
         ("source x", "source_x / ?◌"),
         (". <(echo rm f)", "._◌ / ?◌ / echo_rm_f"),
     ]);
@@ -335,6 +344,8 @@ fn what_bash_may_read_otherwise_is_not_understood() {
         "time if a; then b; fi",
         "coproc rm f",
         "then rm f",
+        "else() { a; }",
+        "function then { a; }",
         "! { rm f; }",
         "$ rm f",
         "git p$$ x",
@@ -553,6 +564,45 @@ fn hard_lines_are_read_in_good_time() {
         println!("{piece:?} {:?}", start.elapsed());
     }
     assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
+}
+
+/// What bash says about a line when it only reads it.
+fn complaint(line: &str) -> String {
+    let mut bash = Command::new("bash")
+        .args(["--norc", "-n"])
+        .env_remove("BASH_ENV")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    bash.stdin
+        .take()
+        .unwrap()
+        .write_all(line.as_bytes())
+        .unwrap();
+    let output = bash.wait_with_output().unwrap();
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn bash_takes_what_is_understood() {
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fuzz/corpus/shell");
+    let mut wrong = String::new();
+    let mut count = 0;
+    for entry in std::fs::read_dir(corpus).unwrap() {
+        let text = std::fs::read(entry.unwrap().path()).unwrap();
+        let text = String::from_utf8_lossy(&text);
+        for line in text.split('\x0c').filter(|line| !analyze(line).unparsable) {
+            let said = complaint(line);
+            if !said.is_empty() {
+                wrong += &format!("{line:?}: {said}");
+            }
+            count += 1;
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+    assert!(count > 100, "only {count} lines are understood");
 }
 
 proptest! {

@@ -6,7 +6,7 @@ use tree_sitter::Node;
 
 use super::expand::{self, Effect};
 use super::word::{self, Word, children};
-use super::{Analysis, MAX_DEPTH, Role, builtins, heredoc, wrap};
+use super::{Analysis, MAX_DEPTH, RESERVED, Role, builtins, heredoc, wrap};
 
 /// One script on its way into the analysis.
 pub(super) struct Walk<'a> {
@@ -32,9 +32,13 @@ impl Walk<'_> {
                 return self.command(node, depth);
             }
             "test_command" => self.test(node),
-            "for_statement" | "function_definition" | "variable_assignments" => {
+            "function_definition" => {
                 self.found.assigns = true;
+                let reserved = |child: Node<'_>| RESERVED.contains(&self.raw(child));
+                let mut names = children(node).filter(|child| child.kind() == "word");
+                self.found.unparsable |= names.any(reserved);
             }
+            "for_statement" | "variable_assignments" => self.found.assigns = true,
             "variable_assignment" => {
                 self.found.assigns = true;
                 self.found.unparsable |= !self.names_variable(node);
