@@ -15,6 +15,7 @@ use tree_sitter::{ParseOptions, ParseState, Point};
 
 mod builtins;
 mod check;
+mod conditional;
 mod expand;
 mod heredoc;
 mod order;

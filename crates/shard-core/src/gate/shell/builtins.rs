@@ -4,6 +4,7 @@
 //! Invariant: what is not plainly harmless makes the line not understood.
 
 use super::Analysis;
+use super::conditional::single_test;
 use super::word::Word;
 
 /// Notes what a builtin does to the line besides running.
@@ -61,7 +62,7 @@ fn computed(word: &Word) -> bool {
     word.text().is_none()
 }
 
-fn names_subscript(word: &Word) -> bool {
+pub(super) fn names_subscript(word: &Word) -> bool {
     word.text().is_none_or(|text| text.contains('['))
 }
 
@@ -116,104 +117,4 @@ fn changes_syntax(arguments: &[Word]) -> bool {
         }
     }
     false
-}
-
-const ARITHMETIC: [&str; 6] = ["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
-const BINARY: [&str; 9] = ["=", "==", "!=", "<", ">", "-nt", "-ot", "-ef", "=~"];
-
-/// Whether what stands in `[ … ]` only looks at text and files.
-pub(super) fn single_test(words: &[Word]) -> bool {
-    if words.iter().any(Word::splits) {
-        return false;
-    }
-    let texts: Vec<Option<String>> = words.iter().map(Word::text).collect();
-    let joint =
-        |text: &Option<String>| matches!(text.as_deref(), Some("-a" | "-o" | "!" | "(" | ")"));
-    let plain = |text: &Option<String>| text.as_ref().is_none_or(|text| !text.contains('['));
-    texts.split(joint).all(|part| match part {
-        [] | [_] => true,
-        [Some(operator), operand] => {
-            operator != "-v" || operand.as_ref().is_some_and(|text| !text.contains('['))
-        }
-        [left, Some(operator), right] => match operator.as_str() {
-            // Here bash takes numbers only; other shells compute.
-            operator if ARITHMETIC.contains(&operator) => plain(left) && plain(right),
-            operator => BINARY.contains(&operator),
-        },
-        _ => false,
-    })
-}
-
-/// Whether what stands in `[[ … ]]` only looks at text and files. Its operators cannot be
-/// computed, but its numbers are expressions.
-pub(super) fn double_test(words: &[Word]) -> bool {
-    DoubleTest(words).any().is_some_and(|rest| rest.is_empty())
-}
-
-/// The words of a test that are left. Each function takes one expression off the front and gives
-/// what is behind it, or nothing when bash has another idea of it.
-struct DoubleTest<'a>(&'a [Word]);
-
-impl<'a> DoubleTest<'a> {
-    fn any(&self) -> Option<&'a [Word]> {
-        let mut rest = self.one()?;
-        while let Some((joint, next)) = rest.split_first() {
-            if !is(joint, &["&&", "||"]) {
-                break;
-            }
-            rest = Self(next).one()?;
-        }
-        Some(rest)
-    }
-
-    fn one(&self) -> Option<&'a [Word]> {
-        let (first, rest) = self.0.split_first()?;
-        if is(first, &["!"]) {
-            return Self(rest).one();
-        }
-        if is(first, &["("]) {
-            let (close, rest) = Self(rest).any()?.split_first()?;
-            return is(close, &[")"]).then_some(rest);
-        }
-        if is(first, &["-v", "-R"]) {
-            let (name, rest) = rest.split_first()?;
-            return (!names_subscript(name)).then_some(rest);
-        }
-        if is_option(first) {
-            let (operand, rest) = rest.split_first()?;
-            return (!is(operand, &OUTSIDE)).then_some(rest);
-        }
-        match rest {
-            [operator, other, rest @ ..] if is(operator, &ARITHMETIC) => {
-                (number(first) && number(other)).then_some(rest)
-            }
-            [operator, other, rest @ ..] if is(operator, &BINARY) => {
-                (!is(first, &OUTSIDE) && !is(other, &OUTSIDE)).then_some(rest)
-            }
-            rest => (!is(first, &OUTSIDE)).then_some(rest),
-        }
-    }
-}
-
-/// No operands unless quoted.
-const OUTSIDE: [&str; 8] = ["&&", "||", "!", "(", ")", "<", ">", "]]"];
-
-fn is(word: &Word, wanted: &[&str]) -> bool {
-    word.text()
-        .is_some_and(|text| wanted.contains(&text.as_str()))
-}
-
-/// Whether a word asks something about the next one.
-fn is_option(word: &Word) -> bool {
-    let text = word.text().unwrap_or_default();
-    let mut chars = text.chars();
-    chars.next() == Some('-')
-        && chars.next().is_some_and(|c| c.is_ascii_alphabetic())
-        && chars.next().is_none()
-}
-
-fn number(word: &Word) -> bool {
-    let text = word.text().unwrap_or_default();
-    let digits = text.strip_prefix('-').unwrap_or(&text);
-    word.is_number() || !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit())
 }

@@ -6,7 +6,7 @@ use tree_sitter::Node;
 
 use super::expand::{self, Effect};
 use super::word::{self, Word, children};
-use super::{Analysis, MAX_DEPTH, RESERVED, Role, builtins, heredoc, wrap};
+use super::{Analysis, MAX_DEPTH, RESERVED, Role, conditional, heredoc, wrap};
 
 /// One script on its way into the analysis.
 pub(super) struct Walk<'a> {
@@ -160,42 +160,12 @@ impl Walk<'_> {
         }
     }
 
-    /// `[ … ]` and `[[ … ]]` can evaluate text as arithmetic, so they are commands like others.
+    /// `[ … ]` and `[[ … ]]` are commands like others.
     fn test(&mut self, node: Node<'_>) {
         let open = node.child(0).map_or("[", |open| self.raw(open)).to_owned();
-        let mut words = Vec::new();
-        let understood = self.operands(node, &open, &mut words);
-        let inner = words.get(1..words.len().saturating_sub(1));
-        let plain = |inner: &[Word]| match open.as_str() {
-            "[[" => builtins::double_test(inner),
-            _ => builtins::single_test(inner),
-        };
-        self.found.unparsable |= !understood || !inner.is_some_and(plain);
+        self.found.unparsable |= !conditional::is_plain(node, self.text);
         self.found
             .push(vec![Word::literal(open), Word::hole()], Role::Runs);
-    }
-
-    /// The words of a test, brackets and operators among them.
-    fn operands(&self, node: Node<'_>, open: &str, words: &mut Vec<Word>) -> bool {
-        // In `[`, an operator of the shell is none of the test: `>` writes a file.
-        let of_test = |text: &str| open == "[[" || !text.contains(['<', '>', '&', '|', '(', ')']);
-        children(node).all(|child| match child.kind() {
-            "unary_expression"
-            | "binary_expression"
-            | "parenthesized_expression"
-            | "negated_command" => self.operands(child, open, words),
-            "regex" | "extglob_pattern" => {
-                words.push(Word::literal(""));
-                true
-            }
-            _ => {
-                let read = word::read(child, self.text);
-                let operator = child.child_count() == 0 && of_test(self.raw(child));
-                let word = read.or_else(|| operator.then(|| Word::literal(self.raw(child))));
-                words.extend(word.clone());
-                word.is_some()
-            }
-        })
     }
 
     /// Whether what an assignment starts with is a name to bash, or else it runs a program that is
