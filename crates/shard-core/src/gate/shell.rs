@@ -15,8 +15,10 @@ use tree_sitter::{ParseOptions, ParseState, Point};
 
 mod builtins;
 mod check;
+mod conditional;
 mod expand;
 mod heredoc;
+mod order;
 mod walk;
 mod word;
 mod wrap;
@@ -166,10 +168,15 @@ fn script(text: &str, level: usize, found: &mut Analysis) {
 
 /// Beyond ASCII the grammar's scanner looks characters up in tables that end before them, so it
 /// gets plain letters in their place, byte for byte: to bash they are nothing but letters either.
-/// No keyword is made of this one alone.
+/// No keyword is made of this one alone. It loses a dash before a here-document, as in
+/// `python3 - <<E`, so that is a letter for it, too.
 fn masked(text: &str) -> Vec<u8> {
     let mask = |byte: u8| if byte.is_ascii() { byte } else { b'z' };
-    text.bytes().map(mask).collect()
+    let mut bytes: Vec<u8> = text.bytes().map(mask).collect();
+    for (at, _) in text.match_indices(" - <<") {
+        bytes[at + 1] = b'z';
+    }
+    bytes
 }
 
 /// Parsers hold buffers and tables; one that is made here costs an agent nothing before its first

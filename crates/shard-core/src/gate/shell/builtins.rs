@@ -4,13 +4,15 @@
 //! Invariant: what is not plainly harmless makes the line not understood.
 
 use super::Analysis;
+use super::conditional::single_test;
 use super::word::Word;
 
 /// Notes what a builtin does to the line besides running.
 pub(super) fn judge(name: &str, arguments: &[Word], found: &mut Analysis) {
     found.unparsable |= evaluates(name, arguments);
     let sets = match name {
-        "read" | "mapfile" | "readarray" | "getopts" | "let" => true,
+        "read" | "mapfile" | "readarray" | "getopts" | "let" | "unset" => true,
+        "declare" | "typeset" | "local" | "export" | "readonly" => true,
         "printf" => arguments.first().is_some_and(|word| may_start(word, "-v")),
         "wait" => has_option(arguments, "p"),
         _ => false,
@@ -60,7 +62,7 @@ fn computed(word: &Word) -> bool {
     word.text().is_none()
 }
 
-fn names_subscript(word: &Word) -> bool {
+pub(super) fn names_subscript(word: &Word) -> bool {
     word.text().is_none_or(|text| text.contains('['))
 }
 
@@ -115,54 +117,4 @@ fn changes_syntax(arguments: &[Word]) -> bool {
         }
     }
     false
-}
-
-const ARITHMETIC: [&str; 6] = ["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
-const BINARY: [&str; 9] = ["=", "==", "!=", "<", ">", "-nt", "-ot", "-ef", "=~"];
-
-/// Whether what stands in `[ … ]` only looks at text and files.
-pub(super) fn single_test(words: &[Word]) -> bool {
-    if words.iter().any(Word::splits) {
-        return false;
-    }
-    let texts: Vec<Option<String>> = words.iter().map(Word::text).collect();
-    let joint =
-        |text: &Option<String>| matches!(text.as_deref(), Some("-a" | "-o" | "!" | "(" | ")"));
-    let plain = |text: &Option<String>| text.as_ref().is_none_or(|text| !text.contains('['));
-    texts.split(joint).all(|part| match part {
-        [] | [_] => true,
-        [Some(operator), operand] => {
-            operator != "-v" || operand.as_ref().is_some_and(|text| !text.contains('['))
-        }
-        [left, Some(operator), right] => match operator.as_str() {
-            // Here bash takes numbers only; other shells compute.
-            operator if ARITHMETIC.contains(&operator) => plain(left) && plain(right),
-            operator => BINARY.contains(&operator),
-        },
-        _ => false,
-    })
-}
-
-/// Whether what stands in `[[ … ]]` only looks at text and files. Its operators cannot be
-/// computed, but its numbers are expressions.
-pub(super) fn double_test(words: &[Word]) -> bool {
-    let is = |at: usize, wanted: &[&str]| {
-        let text = words.get(at).and_then(Word::text);
-        text.is_some_and(|text| wanted.contains(&text.as_str()))
-    };
-    let number = |word: Option<&Word>| {
-        word.is_some_and(|word| {
-            let text = word.text().unwrap_or_default();
-            let digits = text.strip_prefix('-').unwrap_or(&text);
-            word.is_number() || !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit())
-        })
-    };
-    (0..words.len()).all(|at| match () {
-        () if is(at, &["-v", "-R"]) => words.get(at + 1).is_some_and(|word| !names_subscript(word)),
-        () if is(at, &ARITHMETIC) => {
-            number(at.checked_sub(1).and_then(|before| words.get(before)))
-                && number(words.get(at + 1))
-        }
-        () => true,
-    })
 }

@@ -6,6 +6,8 @@
 
 use tree_sitter::Node;
 
+use super::order::Order;
+
 /// Whether a text may be parsed at all: no character that the grammar takes for a blank and bash
 /// does not, and no more structure than a person would write. The parser's time and memory grow
 /// faster than its input, and some of it is not safe from a hostile one.
@@ -57,12 +59,13 @@ pub(super) fn splits_no_character(root: Node<'_>, text: &str) -> bool {
 
 /// Whether the leaves of the tree, and only blanks between them, make up the text.
 pub(super) fn tree_covers_text(root: Node<'_>, text: &str) -> bool {
-    let mut end = 0;
+    let (mut end, mut order) = (0, Order::default());
     let all = each_leaf(root, |node, parent| {
         let start = node.start_byte();
         let sound = start >= end
             && !node.is_missing()
             && gap_is_blank(text, end, start, parent == "string")
+            && order.takes(node, parent, &text[end..start])
             && leaf_is_sound(node, parent, text);
         end = node.end_byte();
         sound
@@ -115,10 +118,29 @@ fn leaf_is_sound(node: Node<'_>, parent: &str, text: &str) -> bool {
         .chars()
         .next_back()
         .is_none_or(|c| " \t\n;&|()".contains(c));
+    if !node.is_named() && leaf != node.kind() {
+        // The scanner may take more for a token than it is; only a line's end may be several.
+        return leaf.trim_matches([' ', '\t', '\n']).is_empty();
+    }
+    // To bash, digits before a redirection are its descriptor.
+    let alone = starts_word || before.ends_with(['<', '>']);
+    if alone && is_number(leaf) && after.starts_with(['<', '>']) {
+        return node.kind() == "file_descriptor" || COMPUTES.contains(&parent);
+    }
     match node.kind() {
         "comment" => starts_word && !before.ends_with("\\\n"),
-        "word" => !(unescaped(leaf, METACHARACTERS) || leaf.starts_with('#') && starts_word),
-        "regex" | "extglob_pattern" => !leaf.contains(|c| METACHARACTERS.contains(c) || c == '\\'),
+        // The grammar takes an escaped line break for a character, bash for nothing.
+        "word" => {
+            !(unescaped(leaf, METACHARACTERS)
+                || leaf.contains('\n')
+                || leaf.starts_with('#') && starts_word)
+        }
+        "regex" | "extglob_pattern" => {
+            // A dollar at the end of a word is no more than that.
+            let dollar = leaf.strip_suffix('$').filter(|_| after.starts_with(' '));
+            let odd = |c| METACHARACTERS.contains(c) || c == '\\';
+            !dollar.unwrap_or(leaf).contains(odd)
+        }
         "string_content" => !unescaped(leaf, "$`\""),
         // A here-document is judged where it is walked.
         "heredoc_body" | "heredoc_content" | "raw_string" | "ansi_c_string" => true,
@@ -131,14 +153,69 @@ fn leaf_is_sound(node: Node<'_>, parent: &str, text: &str) -> bool {
         // The grammar lets blanks stand between a dollar and a name.
         "$" if parent == "simple_expansion" => !after.starts_with([' ', '\t', '\n', '\\']),
         // The grammar reads `{x` as a group, bash as a program named so.
-        "{" if parent == "compound_statement" => after.starts_with([' ', '\t', '\n']),
-        "<" | ">" | ">>" | "<<" | "<<<" | "<<-" | "<&" | ">&" | ">|" | "&>" | "&>>" => {
-            // `{name}>file` assigns a descriptor to a variable.
-            !before.ends_with('}')
+        "{" if parent == "compound_statement" => {
+            starts_word && after.starts_with([' ', '\t', '\n'])
+        }
+        "file_descriptor" => starts_word && is_number(leaf),
+        // `{name}>file` assigns a descriptor to a variable.
+        kind if REDIRECTS.contains(&kind) => !before.ends_with('}') && is_whole(leaf, after),
+        ";" | "&" | "|" | "&&" | "||" => is_whole(leaf, after),
+        kind if !node.is_named() && is_keyword(kind, parent) => {
+            (starts_word || before.ends_with('`')) && ends_word(after)
         }
         _ => true,
     }
 }
+
+/// Whether a token is a whole word to bash.
+fn is_keyword(kind: &str, parent: &str) -> bool {
+    match kind {
+        "[" | "]" | "[[" | "]]" => parent == "test_command",
+        "!" => matches!(parent, "negated_command" | "unary_expression"),
+        _ => parent != "expansion" && kind.chars().all(|c| c.is_ascii_lowercase()),
+    }
+}
+
+fn ends_word(after: &str) -> bool {
+    after
+        .chars()
+        .next()
+        .is_none_or(|c| " \t\n;&|()<>`".contains(c))
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_digit())
+}
+
+/// Whether an operator ends where bash ends it, which takes the longest one there is.
+fn is_whole(operator: &str, after: &str) -> bool {
+    let longer = match operator {
+        "<" => "<>&(",
+        ">" => ">|&(",
+        "<<" => "<-",
+        "&>" => ">",
+        ";" => ";&",
+        "&" => "&>",
+        "|" => "|&",
+        "<&" | ">&" => "-",
+        _ => "",
+    };
+    !after.starts_with(|c| longer.contains(c))
+}
+
+const REDIRECTS: [&str; 11] = [
+    "<", ">", ">>", "<<", "<<<", "<<-", "<&", ">&", ">|", "&>", "&>>",
+];
+
+/// Kinds in which less and greater compare.
+const COMPUTES: [&str; 6] = [
+    "binary_expression",
+    "unary_expression",
+    "ternary_expression",
+    "postfix_expression",
+    "parenthesized_expression",
+    "arithmetic_expansion",
+];
 
 /// What makes a dollar before it more than a dollar.
 const EXPANDS: &str = "_({['\"`@*#?$!-";

@@ -1,3 +1,6 @@
+use std::io::Write;
+use std::process::{Command, Stdio};
+
 use proptest::prelude::*;
 
 use super::*;
@@ -81,6 +84,16 @@ fn every_way_to_join_commands_shows_them_all() {
         ("# a\nb", "b"),
         ("", ""),
         ("# only words", ""),
+        ("a;\nb;\n", "a / b"),
+        ("a && # why\n\n b", "a / b"),
+        ("a |\nb", "a / b"),
+        ("a &\nb &", "a / b"),
+        ("a &&! b", "a / b"),
+        ("case x in a)\n b\n ;;\n *) esac", "b"),
+        ("if a\nthen\n b\nelse\n c\nfi", "a / b / c"),
+        ("(a\n b\n)", "a / b"),
+        ("f() {\n a\n}\nf", "a / f / assigns"),
+        ("while a\ndo\n # b\n c\ndone", "a / c"),
     ]);
 }
 
@@ -192,6 +205,14 @@ fn redirections_onto_files_are_seen_and_nothing_is_nothing() {
         ("a > /dev/null2", "a / >/dev/null2"),
         ("a > /dev/null/../x", "a / >/dev/null/../x"),
         ("f() { a; } > g", "a / >g / assigns"),
+        ("> f a b", "a_b / >f"),
+        ("2> f a; b", "a / b / >f"),
+        ("> f export X", "export_X / >f / assigns"),
+        ("a2>f", "a2 / >f"),
+        ("a 2>f", "a / >f"),
+        ("a 3<f", "a / <f"),
+        ("a >f 2>g", "a / >f / >g"),
+        ("a 1>&2 3>&-", "a"),
     ]);
 }
 
@@ -282,6 +303,12 @@ fn shells_show_what_they_read() {
         ("setsid bash <<< 'rm f'", "setsid_bash / ?bash / rm_f"),
         ("bash /dev/stdin <<< 'rm f'", "bash_/dev/stdin / rm_f"),
         ("bash x.sh <<< 'rm f'", "bash_x.sh"),
+        ("python3 - <<'E'\nprint()\nE\n", "python3_-"),
+        (
+            "git commit -F - <<'E' && b\na - <<F\nE\n",
+            "git_commit_-F_- / b",
+        ),
+        ("bash - <<E\nrm f\nE\n", "bash_- / rm_f"),
         ("source x", "source_x / ?◌"),
         (". <(echo rm f)", "._◌ / ?◌ / echo_rm_f"),
     ]);
@@ -317,11 +344,56 @@ fn what_bash_may_read_otherwise_is_not_understood() {
         "time if a; then b; fi",
         "coproc rm f",
         "then rm f",
+        "else() { a; }",
+        "function then { a; }",
         "! { rm f; }",
         "$ rm f",
         "git p$$ x",
         "X=1 Y=2 -A=1 | b",
         "X=1 Y=2 -A[0]=1 | b",
+        "&>> h>*> source h>&T",
+        "a && &>> h>*> source h>&T",
+        "> f a > g",
+        "> f X=1 a 2>&1",
+        "> f a <<< b",
+        "rm -f2>g",
+        "rm -f<<E\nE\n",
+        "a 0<f",
+        "a >2>f",
+        "a <>f",
+        "a<>(b)",
+        "a >& -b",
+        "a;&>f",
+        "a;;",
+        "a;; b",
+        "a\n& b",
+        "a\n; b",
+        "a\n\\\n&& b",
+        "a | ! b",
+        "time",
+        "time && a",
+        "{ }",
+        "for x in 1; do done",
+        "if a; then fi",
+        "case x in a) b esac",
+        "case x in-a) b;; esac",
+        "select x in-a b; do c; done",
+        "f{ a; }",
+        "function f{ a; }",
+        "a ]\\\nb",
+        "cat <<< $'a\\\\' ; rm f ; echo '",
+        "X=$'a\\\\' ; rm f ; echo '",
+        "[ a > b ]",
+        "[ a < b ]",
+        "[ a -a ( b ) ]",
+        "[[ a == b & -n c ]]",
+        "[[ a == -n c ]]",
+        "[[ a b ]]",
+        "[[ a ==b ]]",
+        "[[ a =~b ]]",
+        "[[ (a)b ]]",
+        "[[ -f ]]",
+        "[[ ]]",
         "env -S 'rm f'",
         "timeout $X rm f",
         "timeout --wat 5 rm f",
@@ -438,7 +510,13 @@ fn builtins_with_plain_words_are_understood() {
         "[[ -f x ]] && a",
         "[[ $X == y* ]]",
         "[[ $X =~ ^[a-z]+ ]]",
+        "[[ $X =~ ^[0-9]+$ ]]",
         "[[ $# -lt 2 || -v X ]]",
+        "[[ ! -e x && ( a == b || c != d ) ]]",
+        "[[ a < b ]]",
+        "[[ a<b&&(c) ]]",
+        "[ ! -e a ] || b",
+        "[[ $X ]]",
         "printf '%s\\n' \"$X\"",
         "printf '[%s]' $X",
         "printf -v X %s y",
@@ -471,6 +549,9 @@ fn builtins_that_set_variables_assign() {
         "printf -v PATH x",
         "mapfile PATH",
         "getopts a PATH",
+        "unset PATH",
+        "command export PATH=x",
+        "builtin declare PATH=x",
     ] {
         assert!(analyze(line).assigns, "{line:?}");
     }
@@ -488,6 +569,45 @@ fn hard_lines_are_read_in_good_time() {
         println!("{piece:?} {:?}", start.elapsed());
     }
     assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
+}
+
+/// What bash says about a line when it only reads it.
+fn complaint(line: &str) -> String {
+    let mut bash = Command::new("bash")
+        .args(["--norc", "-n"])
+        .env_remove("BASH_ENV")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    bash.stdin
+        .take()
+        .unwrap()
+        .write_all(line.as_bytes())
+        .unwrap();
+    let output = bash.wait_with_output().unwrap();
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn bash_takes_what_is_understood() {
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fuzz/corpus/shell");
+    let mut wrong = String::new();
+    let mut count = 0;
+    for entry in std::fs::read_dir(corpus).unwrap() {
+        let text = std::fs::read(entry.unwrap().path()).unwrap();
+        let text = String::from_utf8_lossy(&text);
+        for line in text.split('\x0c').filter(|line| !analyze(line).unparsable) {
+            let said = complaint(line);
+            if !said.is_empty() {
+                wrong += &format!("{line:?}: {said}");
+            }
+            count += 1;
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+    assert!(count > 100, "only {count} lines are understood");
 }
 
 proptest! {

@@ -6,7 +6,7 @@ use tree_sitter::Node;
 
 use super::expand::{self, Effect};
 use super::word::{self, Word, children};
-use super::{Analysis, MAX_DEPTH, Role, builtins, heredoc, wrap};
+use super::{Analysis, MAX_DEPTH, RESERVED, Role, conditional, heredoc, wrap};
 
 /// One script on its way into the analysis.
 pub(super) struct Walk<'a> {
@@ -28,15 +28,17 @@ impl Walk<'_> {
         }
         self.found.structured |= !is_simple(node);
         match node.kind() {
-            "command" => return self.command(node, depth),
-            "declaration_command" | "unset_command" => {
-                self.found.assigns = true;
+            "command" | "declaration_command" | "unset_command" => {
                 return self.command(node, depth);
             }
             "test_command" => self.test(node),
-            "for_statement" | "function_definition" | "variable_assignments" => {
+            "function_definition" => {
                 self.found.assigns = true;
+                let reserved = |child: Node<'_>| RESERVED.contains(&self.raw(child));
+                let mut names = children(node).filter(|child| child.kind() == "word");
+                self.found.unparsable |= names.any(reserved);
             }
+            "for_statement" | "variable_assignments" => self.found.assigns = true,
             "variable_assignment" => {
                 self.found.assigns = true;
                 self.found.unparsable |= !self.names_variable(node);
@@ -54,7 +56,9 @@ impl Walk<'_> {
             "pipeline" => self.found.unknown_input = true,
             "redirected_statement" if self.touches_redirect(node) => self.found.unparsable = true,
             // Values of assignments and the like are read nowhere else.
-            "concatenation" | "string" if word::read(node, self.text).is_none() => {
+            "concatenation" | "string" | "ansi_c_string"
+                if word::read(node, self.text).is_none() =>
+            {
                 self.found.unparsable = true;
             }
             "subscript" if self.computes_subscript(node) => self.found.unparsable = true,
@@ -111,8 +115,14 @@ impl Walk<'_> {
     fn command(&mut self, node: Node<'_>, depth: usize) {
         let mut words = Vec::new();
         let mut last_end = None;
+        let mut redirected_first = false;
         for child in children(node) {
             let redirects = matches!(child.kind(), "file_redirect" | "herestring_redirect");
+            redirected_first |= redirects && words.is_empty();
+            // Of redirections on both sides of a command, the grammar may take those before it and
+            // the command's words for one redirection, depending on what else is in the line.
+            let again = redirects && !words.is_empty();
+            self.found.unparsable |= redirected_first && again;
             // A word that touches what stands before it belongs to it, to bash.
             if last_end == Some(child.start_byte()) && !redirects {
                 self.found.unparsable = true;
@@ -126,8 +136,19 @@ impl Walk<'_> {
                 None => self.found.unparsable = true,
             }
         }
+        self.found.unparsable |= redirected_first && self.redirects_next(node);
         wrap::add(words, self.level, self.found);
         self.below(node, depth);
+    }
+
+    /// Whether a redirection follows.
+    fn redirects_next(&self, node: Node<'_>) -> bool {
+        let mut rest = &self.text[node.end_byte()..];
+        while let Some(next) = rest.strip_prefix([' ', '\t']).or(rest.strip_prefix("\\\n")) {
+            rest = next;
+        }
+        let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        rest.starts_with(['<', '>']) || rest.starts_with("&>")
     }
 
     fn argument(&self, node: Node<'_>) -> Option<Word> {
@@ -139,40 +160,12 @@ impl Walk<'_> {
         }
     }
 
-    /// `[ … ]` and `[[ … ]]` can evaluate text as arithmetic, so they are commands like others.
+    /// `[ … ]` and `[[ … ]]` are commands like others.
     fn test(&mut self, node: Node<'_>) {
         let open = node.child(0).map_or("[", |open| self.raw(open)).to_owned();
-        let mut words = Vec::new();
-        let understood = self.operands(node, &mut words);
-        let inner = words.get(1..words.len().saturating_sub(1));
-        let plain = |inner: &[Word]| match open.as_str() {
-            "[[" => builtins::double_test(inner),
-            _ => builtins::single_test(inner),
-        };
-        self.found.unparsable |= !understood || !inner.is_some_and(plain);
+        self.found.unparsable |= !conditional::is_plain(node, self.text);
         self.found
             .push(vec![Word::literal(open), Word::hole()], Role::Runs);
-    }
-
-    /// The words of a test, brackets and operators among them.
-    fn operands(&self, node: Node<'_>, words: &mut Vec<Word>) -> bool {
-        children(node).all(|child| match child.kind() {
-            "unary_expression"
-            | "binary_expression"
-            | "parenthesized_expression"
-            | "negated_command" => self.operands(child, words),
-            "regex" | "extglob_pattern" => {
-                words.push(Word::literal(""));
-                true
-            }
-            _ => {
-                let read = word::read(child, self.text);
-                let operator = child.child_count() == 0;
-                let word = read.or_else(|| operator.then(|| Word::literal(self.raw(child))));
-                words.extend(word.clone());
-                word.is_some()
-            }
-        })
     }
 
     /// Whether what an assignment starts with is a name to bash, or else it runs a program that is
@@ -236,6 +229,8 @@ impl Walk<'_> {
             word.prefix().starts_with("/dev/tcp/") || word.prefix().starts_with("/dev/udp/");
         match operator {
             "<&" | ">&" if text.is_some_and(|text| descriptor(text) || text == "-") => {}
+            // Bash takes the dash by itself, and what is behind it for a word of the command.
+            "<&" | ">&" if word.prefix().starts_with('-') => self.found.unparsable = true,
             _ if text == Some("/dev/null") => {}
             "<" if !network => {
                 self.found.unknown_input = true;

@@ -130,6 +130,8 @@ pub(super) fn add(words: Vec<Word>, level: usize, found: &mut Analysis) {
         "eval" => eval(words, level, found),
         "trap" => trap(words, level, found),
         "command" if asks_only(&words) => found.push(words, Role::Runs),
+        // It is a keyword, behind which bash wants a command.
+        "time" if words.len() == 1 => found.unparsable = true,
         name if VAGUE.contains(&name) => vague(words, 1, found),
         // Whether it is what it is called, only the file tells.
         name if name.contains('/') && runs_others(name.rsplit('/').next().unwrap_or_default()) => {
