@@ -112,16 +112,21 @@ async fn an_agent_that_did_not_start_is_kept_and_tried_again() {
     // Everybody knows of it, and why it cannot be used.
     site.client.wait_for_type(mark, "agent_spawned").await;
     assert_eq!(site.client.agents().await[0]["runtime_state"], "failed");
-    let attach = json!({ "agent_id": id });
+    let this = json!({ "agent_id": id });
     let why = site
         .client
-        .refused("RUNTIME_START_FAILED", "agent.attach", attach)
+        .refused("RUNTIME_START_FAILED", "agent.attach", this.clone())
         .await;
     assert!(why.contains("config.json"), "it says what to mend: {why}");
     let error = site.client.err("agent.create", wish.clone()).await;
     assert_eq!(error["data"]["agent_id"], id, "the same agent: {error}");
+    // That was three times in a row, so there is a pause now; and it is still the same agent.
+    let error = site.client.err("agent.create", wish.clone()).await;
+    assert_eq!(error["data"]["agent_id"], id, "{error}");
+    assert!(error["data"]["retry_after_ms"].is_u64(), "{error}");
 
     site.home.write_config(&good);
+    site.client.ok("agent.kill", this).await;
     let made = site.client.ok("agent.create", wish).await;
     assert_eq!(made["agent_id"], id);
     assert_eq!(site.client.agents().await.len(), 1);
