@@ -158,6 +158,10 @@ async fn what_is_not_ours_any_more_is_not_touched() {
             "mkdir $E; echo precious > $E/file; rm -rf $W; ln -s $E $W",
             "unsafe",
         ),
+        (
+            "rm $W/.git; mkfifo $W/.git; echo precious > $W/file",
+            "missing_authority",
+        ),
         ("mv .git .elsewhere; echo precious > $W/file", "unsafe"),
     ] {
         let made = site.at_rest(json!({ "branch": "work" })).await;
