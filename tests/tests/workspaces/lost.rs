@@ -158,6 +158,10 @@ async fn what_is_not_ours_any_more_is_not_touched() {
             "mkdir $E; echo precious > $E/file; rm -rf $W; ln -s $E $W",
             "unsafe",
         ),
+        (
+            "rm $W/.git; mkfifo $W/.git; echo precious > $W/file",
+            "missing_authority",
+        ),
         ("mv .git .elsewhere; echo precious > $W/file", "unsafe"),
     ] {
         let made = site.at_rest(json!({ "branch": "work" })).await;
@@ -190,4 +194,29 @@ async fn what_is_not_ours_any_more_is_not_touched() {
     std::fs::remove_dir_all(cwd(&made)).unwrap();
     std::fs::rename(site.home.work(), site.home.root().join("moved")).unwrap();
     assert_eq!(site.retire(&made, None).await["lifecycle"], "retired");
+}
+
+#[tokio::test]
+async fn a_worktree_that_a_person_moved_stays_where_it_is() {
+    let site = Site::start().await;
+    let elsewhere = site.home.root().join("elsewhere");
+    let made = site.at_rest(json!({ "branch": "work" })).await;
+    let (there, back) = (cwd(&made).to_string_lossy(), elsewhere.to_string_lossy());
+    site.home.git(&["worktree", "move", &there, &back]);
+    for disposition in [None, Some("keep"), Some("delete_confirmed")] {
+        let (kind, reason) = site.kept(&made, disposition).await;
+        assert_eq!(kind, "missing_authority");
+        assert!(reason.contains("git worktree move"), "{reason}");
+    }
+    let wish = json!({ "agent_id": made["agent_ids"][0] });
+    let error = site.client.err("agent.attach", wish).await;
+    assert_eq!(refusal(&error).0, "missing_authority");
+    let wish = site.wish(&json!({ "branch": "work" }));
+    site.client
+        .refused("CONFLICT", "workspace.create", wish)
+        .await;
+    assert_eq!(site.sh(&elsewhere, "git status --porcelain -b"), "## work");
+    site.home.git(&["worktree", "move", &back, &there]);
+    site.retire(&made, None).await;
+    assert_eq!(site.branches(), ["main"]);
 }

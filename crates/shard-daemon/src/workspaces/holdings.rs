@@ -3,6 +3,7 @@
 //! Looked for before anything is removed. When in doubt it holds something: a person can always
 //! remove what they do not need, and nobody can bring back what was removed.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -214,15 +215,19 @@ impl Changes {
 async fn unwatched(place: &Place<'_>, root: &Path) -> Result<Option<String>, ErrorBody> {
     let files = place.work(&["ls-files", "-v", "-z"]).await;
     let files = files.map_err(|error| failed(&error))?;
-    let mut files = files.split(|byte| *byte == 0).filter(|line| line.len() > 2);
-    let found = files.find(|line| {
-        let there = || {
-            let path = root.join(std::ffi::OsStr::from_bytes(&line[2..]));
-            fs::symlink_metadata(path).is_ok()
-        };
-        line[0].is_ascii_lowercase() || (line[0] == b'S' && there())
-    });
-    Ok(found.map(|line| String::from_utf8_lossy(&line[2..]).into_owned()))
+    let root = root.to_owned();
+    // There may be a million to look at.
+    let look = move || {
+        let mut files = files.split(|byte| *byte == 0).filter(|line| line.len() > 2);
+        let found = files.find(|line| {
+            let path = root.join(OsStr::from_bytes(&line[2..]));
+            let there = || fs::symlink_metadata(path).is_ok();
+            line[0].is_ascii_lowercase() || (line[0] == b'S' && there())
+        });
+        found.map(|line| String::from_utf8_lossy(&line[2..]).into_owned())
+    };
+    let looked = tokio::task::spawn_blocking(look).await;
+    looked.map_err(|error| cannot_know(&error.to_string()))
 }
 
 /// A repository below a worktree's root. Asked only when git knows all files there, so that there

@@ -3,13 +3,17 @@
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 
+use shard_config::regular_file::read_text;
 use shard_protocol::{BranchDisposition, ErrorBody, WorkspaceRefusalKind};
 use shard_types::{ErrorCode, WorkspaceId, time};
 
 use super::record::{Record, Step};
 use super::view::short;
-use super::{Standing, Workspaces, failed, on_disk, refused};
+use super::{Standing, Workspaces, busy, failed, on_disk, refused};
 use crate::client::refuse;
+
+/// Longest reason for a lock that is told, in bytes.
+const MAX_REASON: usize = 1 << 10;
 
 impl Workspaces {
     /// Removes a workspace's worktree, and its branch as `disposition` says. `occupied` looks
@@ -71,8 +75,9 @@ impl Workspaces {
         let no = |kind, reason: &str| Err(refused(kind, id, reason));
         match record.look() {
             Standing::Sound => {
-                if let Ok(reason) = fs::read(record.git_dir().join("locked")) {
-                    let why = match String::from_utf8_lossy(&reason).trim() {
+                let lock = record.git_dir().join("locked");
+                if fs::symlink_metadata(&lock).is_ok() {
+                    let why = match read_text(&lock, MAX_REASON).unwrap_or_default().trim() {
                         "" => String::new(),
                         reason => format!(" ({reason})"),
                     };
@@ -95,7 +100,8 @@ impl Workspaces {
             | Standing::NotOurs
             | Standing::Replaced
             | Standing::NoRepository { worktree: true } => {
-                return record.usable().map(|()| None);
+                // What was mended just now is looked at the next time.
+                return Err(record.usable().err().unwrap_or_else(|| busy(id)));
             }
         }
         if disposition == BranchDisposition::Keep {

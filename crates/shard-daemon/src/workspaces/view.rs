@@ -3,16 +3,16 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use shard_config::regular_file::read_text;
 use shard_protocol::{ErrorBody, Workspace, WorkspaceLifecycle, WorkspaceRefusalKind};
 use shard_types::AgentId;
 
 use super::record::{Record, Step};
 use super::{Workspaces, busy, refused};
 use crate::digest::sha256_hex;
-use crate::state_file;
 
 /// More than a path and what stands before it can have.
-const MAX_LINK_BYTES: u64 = 8 << 10;
+const MAX_LINK_BYTES: usize = 8 << 10;
 
 /// What was found where a worktree should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +55,9 @@ impl Record {
             _ if known.is_some() => return Standing::Moved,
             _ => return Standing::Gone,
         }
-        let agreed = known.is_some()
+        let is_file = fs::symlink_metadata(&link).is_ok_and(|found| found.is_file());
+        let agreed = is_file
+            && known.is_some()
             && known == link.canonicalize().ok()
             && named(&link, "gitdir: ") == git_dir.canonicalize().ok();
         match agreed {
@@ -124,7 +126,14 @@ impl Record {
                 let reason = "it is retired, and its worktree is removed; make another one";
                 Err(refused(WorkspaceRefusalKind::Unsafe, id, reason))
             }
-            Step::Creating | Step::Restoring | Step::Retiring { .. } => Err(busy(id)),
+            Step::Creating | Step::Restoring | Step::Retiring { .. } => Err(match &self.conflict {
+                Some(reason) => {
+                    let reason =
+                        format!("it was left half done ({reason}); `workspace.retire` tries again");
+                    refused(WorkspaceRefusalKind::Unsafe, id, &reason)
+                }
+                None => busy(id),
+            }),
         }
     }
 
@@ -209,11 +218,8 @@ fn fingerprint(paths: &[&PathBuf]) -> String {
 
 /// The path that a file of git names, links resolved.
 fn named(file: &Path, key: &str) -> Option<PathBuf> {
-    // Whoever works in there chose what stands there; what is no file is not read.
-    if !fs::symlink_metadata(file).ok()?.is_file() {
-        return None;
-    }
-    let text = String::from_utf8(state_file::read(file, MAX_LINK_BYTES).ok()?).ok()?;
+    // Whoever works in there chose what stands there; what is no file is not waited for.
+    let text = read_text(file, MAX_LINK_BYTES).ok()?;
     let path = text.strip_prefix(key)?.trim_end_matches('\n');
     file.parent()?.join(path).canonicalize().ok()
 }
