@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 
 use shard_types::{CompactionDetails, EntryBody, EntryId, SessionEntry};
 
-use crate::row::{Head, Key, Kind, Parent};
+use crate::row::{self, Head, Key, Kind, Parent};
 
 /// How much of a file is read at a time to get at its rows, in bytes, unless one row is larger.
 const SPAN: u64 = 1 << 20;
@@ -239,7 +239,8 @@ pub(crate) enum Order {
 }
 
 pub(crate) fn parse(line: &[u8]) -> Option<SessionEntry> {
-    SessionEntry::from_json(std::str::from_utf8(line).ok()?).ok()
+    let line = std::str::from_utf8(line).ok()?;
+    row::entry(line).or_else(|| SessionEntry::from_json(line).ok())
 }
 
 /// The rows of a file in its order.
@@ -321,6 +322,10 @@ impl Rows {
         runs.reverse();
         let mut kept = 0;
         for run in &runs {
+            if run.start == kept {
+                kept = run.end;
+                continue;
+            }
             for place in run.clone() {
                 self.rows.swap(kept, place);
                 kept += 1;

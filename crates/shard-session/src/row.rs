@@ -147,42 +147,27 @@ impl Head {
     }
 
     fn quick(line: &[u8], before: &mut Vec<u8>) -> Option<Self> {
-        let rest = line.strip_prefix(b"{\"id\":\"")?;
-        let (id, rest) = quoted(rest)?;
+        let (id, rest) = id(line.strip_prefix(b"{\"id\":\"")?)?;
         let rest = rest.strip_prefix(b",\"parentId\":")?;
-        let (parent, rest) = match rest.strip_prefix(b"null") {
-            Some(rest) => (Parent::None, rest),
-            None => {
-                let (parent, rest) = quoted(rest.strip_prefix(b"\"")?)?;
-                match parent == before {
-                    true => (Parent::Before, rest),
-                    false => (Parent::Is(Key::read(parent)?), rest),
+        let (parent, rest) = match rest.strip_prefix(b"\"") {
+            None => (Parent::None, rest.strip_prefix(b"null")?),
+            Some(rest) => match rest.strip_prefix(&**before) {
+                Some([b'"', rest @ ..]) => (Parent::Before, rest),
+                _ => {
+                    let (parent, rest) = self::id(rest)?;
+                    (Parent::Is(Key::read(parent)?), rest)
                 }
-            }
+            },
         };
-        let rest = rest.strip_prefix(b",\"timestamp\":")?;
-        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let (digits, rest) = rest.split_at(digits);
-        if digits.len() > 1 && digits[0] == b'0' {
-            return None;
-        }
-        let timestamp = std::str::from_utf8(digits).ok()?.parse().ok()?;
-        let rest = rest.strip_prefix(b",\"type\":\"")?;
-        let (kind, rest) = rest.split_at(memchr::memchr(b'"', &rest[..rest.len().min(16)])?);
-        let details = rest.strip_prefix(b"\",\"details\":{")?;
+        let (timestamp, rest) = number(rest.strip_prefix(b",\"timestamp\":")?)?;
+        let (kind, details) = kind(rest.strip_prefix(b",\"type\":\"")?)?;
         let kind = match kind {
-            b"message" => Kind::Message,
-            b"tool_result" => Kind::ToolResult,
-            b"compaction" => Kind::Compaction,
-            b"checkpoint" if details.starts_with(b"\"artifactKind\":\"tool_started\"") => {
-                Kind::ToolStarted
-            }
-            b"checkpoint" => Kind::Checkpoint,
-            _ => return None,
+            "message" => Kind::Message,
+            "tool_result" => Kind::ToolResult,
+            "compaction" => Kind::Compaction,
+            _ if details.starts_with(b"{\"artifactKind\":\"tool_started\"") => Kind::ToolStarted,
+            _ => Kind::Checkpoint,
         };
-        if !details.trim_ascii_end().ends_with(b"}}") {
-            return None;
-        }
         let key = Key::read(id)?;
         before.clear();
         before.extend(id);
@@ -195,12 +180,62 @@ impl Head {
     }
 }
 
-/// What stands before the next quotation mark, and what after it.
-fn quoted(rest: &[u8]) -> Option<(&[u8], &[u8])> {
+/// Reads a row as this program writes it, without looking at its details twice; none if it is
+/// another one or damaged.
+pub(crate) fn entry(line: &str) -> Option<SessionEntry> {
+    let parse = |id: &[u8]| std::str::from_utf8(id).ok()?.parse::<EntryId>().ok();
+    let (own, rest) = id(line.as_bytes().strip_prefix(b"{\"id\":\"")?)?;
+    let rest = rest.strip_prefix(b",\"parentId\":")?;
+    let (parent_id, rest) = match rest.strip_prefix(b"\"") {
+        None => (None, rest.strip_prefix(b"null")?),
+        Some(rest) => {
+            let (parent, rest) = id(rest)?;
+            (Some(parse(parent)?), rest)
+        }
+    };
+    let (timestamp, rest) = number(rest.strip_prefix(b",\"timestamp\":")?)?;
+    let (kind, details) = kind(rest.strip_prefix(b",\"type\":\"")?)?;
+    let details = std::str::from_utf8(details).ok()?;
+    Some(SessionEntry {
+        id: parse(own)?,
+        parent_id,
+        timestamp,
+        body: EntryBody::from_json(kind, details).ok()?,
+    })
+}
+
+/// An id without its quotation mark at the end, and what follows on that.
+fn id(rest: &[u8]) -> Option<(&[u8], &[u8])> {
     /// Longer than any id.
     const LONGEST: usize = 160;
     let end = memchr::memchr(b'"', &rest[..rest.len().min(LONGEST)])?;
     Some((&rest[..end], &rest[end + 1..]))
+}
+
+/// A whole number as JSON has it.
+fn number(rest: &[u8]) -> Option<(u64, &[u8])> {
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (digits, rest) = rest.split_at(digits);
+    if digits.is_empty() || (digits.len() > 1 && digits[0] == b'0') {
+        return None;
+    }
+    let number = digits.iter().try_fold(0_u64, |number, digit| {
+        number.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
+    });
+    Some((number?, rest))
+}
+
+/// The type of a row and its details, which stand last, with their braces. Whether these fit is
+/// for others to find out.
+fn kind(rest: &[u8]) -> Option<(&'static str, &[u8])> {
+    const KINDS: [&str; 4] = ["message", "tool_result", "checkpoint", "compaction"];
+    let (kind, rest) = KINDS.iter().find_map(|kind| {
+        let rest = rest.strip_prefix(kind.as_bytes())?;
+        Some((kind, rest.strip_prefix(b"\",\"details\":")?))
+    })?;
+    let details = rest.trim_ascii_end().strip_suffix(b"}")?;
+    (details.len() > 1 && details.starts_with(b"{") && details.ends_with(b"}"))
+        .then_some((kind, details))
 }
 
 #[cfg(test)]

@@ -2,18 +2,27 @@
 //!
 //! One JSON record a line. A line is written in one piece, so that agents need not know of each
 //! other; a line that cannot be read is passed over.
+//!
+//! `usage.jsonl` has this month. The first call of a month sets what is there aside as
+//! `usage-2026-11.jsonl`, so that no file grows for ever, and a sum reads the files alone that may
+//! have something to do with its span. Months go by UTC. Old ones can be moved away.
 
 use std::collections::BTreeMap;
-use std::fs::OpenOptions;
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::ops::Range;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use shard_types::{AgentId, SessionId, Usage, time};
 
 use crate::regular::{open_regular, refuse_others};
+
+/// How far a record may stand from its place in time, in seconds: clocks are set, and an agent may
+/// still write to a log that was just set aside.
+const LEEWAY: i64 = 24 * 60 * 60;
 
 /// One provider call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -72,18 +81,61 @@ impl UsageLog {
         };
         let mut line = serde_json::to_vec(&record)?;
         line.push(b'\n');
+        let mut file = self.open()?;
+        let last = file.metadata()?;
+        let (last_month, month) = (month(last.mtime()), month(seconds(record.timestamp)));
+        // Where it cannot be set aside, another agent is about to do so, or the next month will.
+        if last.len() > 0
+            && last_month != month
+            && set_aside(&file, &self.path, &last_month).is_ok()
+        {
+            file = self.open()?;
+        }
+        file.write_all(&line)
+    }
+
+    fn open(&self) -> io::Result<File> {
         match refuse_others(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
         let mut options = OpenOptions::new();
-        let mut file = options
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            .open(&self.path)?;
-        file.write_all(&line)
+        options.append(true).create(true).mode(0o600);
+        options.open(&self.path)
     }
+}
+
+/// Gives the log of an earlier month its own name, unless another agent has done so.
+fn set_aside(log: &File, path: &Path, month: &str) -> io::Result<()> {
+    // Held until the log is closed, which its writer does at once. Who holds it and finds the log
+    // in its place is alone in moving it.
+    log.try_lock()?;
+    if !is_same(&log.metadata()?, &path.metadata()?) {
+        return Ok(());
+    }
+    let name = |number: u32| match number {
+        1 => format!("usage-{month}.jsonl"),
+        number => format!("usage-{month}.{number}.jsonl"),
+    };
+    let free = (1..=99).map(|number| path.with_file_name(name(number)));
+    match free.into_iter().find(|path| !path.exists()) {
+        Some(free) => std::fs::rename(path, free),
+        None => Err(io::ErrorKind::AlreadyExists.into()),
+    }
+}
+
+fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+/// Such as `2026-11`.
+fn month(seconds: i64) -> String {
+    let moment = Timestamp::from_second(seconds).unwrap_or_default();
+    moment.strftime("%Y-%m").to_string()
+}
+
+fn seconds(milliseconds: u64) -> i64 {
+    i64::try_from(milliseconds / 1000).unwrap_or(i64::MAX)
 }
 
 /// Why the log cannot be summed up.
@@ -117,29 +169,74 @@ pub fn sum_usage(
     span: &Range<u64>,
     key: impl Fn(&UsageRecord) -> String,
 ) -> Result<BTreeMap<String, UsageSum>, UsageError> {
-    let path = usage_path(state_home);
-    let failed = |source| UsageError {
-        path: path.clone(),
-        source,
-    };
     let mut sums = BTreeMap::new();
-    let file = match open_regular(&path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(sums),
-        Err(error) => return Err(failed(error)),
-    };
-    let (mut reader, mut line) = (BufReader::with_capacity(1 << 16, file), Vec::new());
-    while reader.read_until(b'\n', &mut line).map_err(failed)? > 0 {
-        if let Ok(record) = serde_json::from_slice::<UsageRecord>(&line)
-            && span.contains(&record.timestamp)
-        {
+    let mut take = |path: &Path, file: File| {
+        let take = |record: UsageRecord| {
             let sum: &mut UsageSum = sums.entry(key(&record)).or_default();
             sum.usage.add(&record.usage);
             sum.calls += 1;
+        };
+        each_within(file, span, take).map_err(|source| failed(path, source))
+    };
+    // This month's first: were it set aside meanwhile, it would be looked for in vain later.
+    let current = usage_path(state_home);
+    let now = match open_regular(&current) {
+        Ok(file) => {
+            let metadata = file.metadata().map_err(|source| failed(&current, source))?;
+            take(&current, file)?;
+            Some(metadata)
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(source) => return Err(failed(&current, source)),
+    };
+    for path in months(state_home) {
+        let failed = |source| failed(&path, source);
+        let file = open_regular(&path).map_err(failed)?;
+        let metadata = file.metadata().map_err(failed)?;
+        let is_current = now.as_ref().is_some_and(|now| is_same(now, &metadata));
+        let last = metadata.mtime().saturating_add(LEEWAY);
+        if !is_current && last >= seconds(span.start) {
+            take(&path, file)?;
+        }
+    }
+    Ok(sums)
+}
+
+fn failed(path: &Path, source: io::Error) -> UsageError {
+    UsageError {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+/// Calls `each` with the records of a span. A log that begins after it is not read to its end.
+fn each_within(file: File, span: &Range<u64>, mut each: impl FnMut(UsageRecord)) -> io::Result<()> {
+    let (mut reader, mut line) = (BufReader::with_capacity(1 << 16, file), Vec::new());
+    let mut is_first = true;
+    while reader.read_until(b'\n', &mut line)? > 0 {
+        if let Ok(record) = serde_json::from_slice::<UsageRecord>(&line) {
+            let first = seconds(record.timestamp).saturating_sub(LEEWAY);
+            if std::mem::take(&mut is_first) && first > seconds(span.end) {
+                break;
+            }
+            if span.contains(&record.timestamp) {
+                each(record);
+            }
         }
         line.clear();
     }
-    Ok(sums)
+    Ok(())
+}
+
+/// The logs of earlier months.
+fn months(state_home: &Path) -> Vec<PathBuf> {
+    let files = std::fs::read_dir(state_home)
+        .into_iter()
+        .flatten()
+        .flatten();
+    let is_month = |name: &str| name.starts_with("usage-") && name.ends_with(".jsonl");
+    let months = files.filter(|file| file.file_name().to_str().is_some_and(is_month));
+    months.map(|file| file.path()).collect()
 }
 
 fn usage_path(state_home: &Path) -> PathBuf {
@@ -198,6 +295,41 @@ mod tests {
         assert_eq!(sums, BTreeMap::new(), "none of them was that early");
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn the_log_of_an_earlier_month_is_set_aside_and_read_when_asked_for() {
+        const NOVEMBER: u64 = 1_700_000_000_000; // 2023-11-14
+        let home = tempfile::tempdir().unwrap();
+        let path = usage_path(home.path());
+        let log = UsageLog::new(home.path(), SessionId::generate(), None, "/a".to_owned());
+        let total = |span: Range<u64>| {
+            let sums = sum_usage(home.path(), &span, |_| String::new()).unwrap();
+            sums.get("").map_or(0, |sum| sum.usage.input)
+        };
+        // The same month twice: an agent may have come too late with the first.
+        for (input, name) in [(1, "usage-2023-11.jsonl"), (20, "usage-2023-11.2.jsonl")] {
+            let record = UsageRecord {
+                timestamp: NOVEMBER,
+                session_id: SessionId::generate(),
+                agent_id: None,
+                project: "/a".to_owned(),
+                usage: used(input, 0.5),
+            };
+            std::fs::write(&path, serde_json::to_string(&record).unwrap() + "\n").unwrap();
+            let then = std::time::UNIX_EPOCH + std::time::Duration::from_millis(NOVEMBER);
+            let file = OpenOptions::new().write(true).open(&path).unwrap();
+            file.set_modified(then).unwrap();
+            log.append(&used(100, 0.5)).unwrap();
+            assert!(home.path().join(name).is_file(), "{name}");
+            let left = std::fs::read_to_string(&path).unwrap();
+            assert_eq!(left.lines().count(), 1, "{left}");
+        }
+        log.append(&used(300, 0.5)).unwrap();
+        assert_eq!(months(home.path()).len(), 2, "this month's stays");
+        assert_eq!(total(0..u64::MAX), 421);
+        assert_eq!(total(NOVEMBER..NOVEMBER + 1), 21);
+        assert_eq!(total(NOVEMBER + 1..u64::MAX), 400);
     }
 
     #[test]

@@ -298,19 +298,27 @@ impl SessionEntry {
     /// When the line is no entry, or its details do not fit its type.
     pub fn from_json(line: &str) -> serde_json::Result<Self> {
         let row: Row = serde_json::from_str(line)?;
-        let details = row.details.get();
-        let body = match &*row.kind {
-            "message" => EntryBody::Message(serde_json::from_str(details)?),
-            "tool_result" => EntryBody::ToolResult(serde_json::from_str(details)?),
-            "compaction" => EntryBody::Compaction(serde_json::from_str(details)?),
-            "checkpoint" => EntryBody::Checkpoint(Checkpoint::from_json(details)?),
-            _ => EntryBody::Unknown,
-        };
         Ok(Self {
             id: row.id,
             parent_id: row.parent_id,
             timestamp: row.timestamp,
-            body,
+            body: EntryBody::from_json(&row.kind, row.details.get())?,
+        })
+    }
+}
+
+impl EntryBody {
+    /// Reads the `details` of a row of this `type`.
+    ///
+    /// # Errors
+    /// When they do not fit it.
+    pub fn from_json(kind: &str, details: &str) -> serde_json::Result<Self> {
+        Ok(match kind {
+            "message" => Self::Message(serde_json::from_str(details)?),
+            "tool_result" => Self::ToolResult(serde_json::from_str(details)?),
+            "compaction" => Self::Compaction(serde_json::from_str(details)?),
+            "checkpoint" => Self::Checkpoint(Checkpoint::from_json(details)?),
+            _ => Self::Unknown,
         })
     }
 }

@@ -40,10 +40,10 @@ pub(crate) struct IdleAgent {
 
 impl IdleAgent {
     /// Starts one and waits for its `sync`.
-    pub(crate) fn start(home: &Home) -> Result<Self> {
+    pub(crate) fn start(home: &Home, arguments: &[&str]) -> Result<Self> {
         let binary = home.binary();
         let mut command = command(home, binary);
-        command.arg("agent").stdin(Stdio::piped());
+        command.arg("agent").args(arguments).stdin(Stdio::piped());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command
             .spawn()

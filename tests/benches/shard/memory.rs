@@ -51,8 +51,19 @@ pub(crate) fn idle() -> Result<Idle> {
     Ok(seen.swap_remove(AGENTS / 2))
 }
 
+/// The memory that an agent started with these arguments says that it has, in KiB; the median.
+pub(crate) fn kept_by(home: &Home, arguments: &[&str]) -> Result<Option<u64>> {
+    let told = |_| {
+        let agent = IdleAgent::start(home, arguments)?;
+        Ok(number_after(&without_colors(&agent.finish()?), "pss_kb="))
+    };
+    let mut seen = (0..AGENTS).map(told).collect::<Result<Vec<_>>>()?;
+    seen.sort_unstable();
+    Ok(seen.swap_remove(AGENTS / 2))
+}
+
 fn look(home: &Home) -> Result<Idle> {
-    let agent = IdleAgent::start(home)?;
+    let agent = IdleAgent::start(home, &[])?;
     let place = format!("/proc/{}", agent.pid());
     let status = std::fs::read_to_string(format!("{place}/status"))?;
     let rollup = std::fs::read_to_string(format!("{place}/smaps_rollup")).unwrap_or_default();

@@ -52,7 +52,7 @@ pub(crate) fn agent() -> Result<Samples> {
     let mut times = Samples::default();
     for round in 0..WARM_UPS + ROUNDS {
         let began = Instant::now();
-        let agent = IdleAgent::start(&home)?;
+        let agent = IdleAgent::start(&home, &[])?;
         let took = began.elapsed();
         agent.finish()?;
         if round >= WARM_UPS {

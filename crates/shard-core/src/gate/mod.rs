@@ -18,7 +18,7 @@ mod pattern;
 mod protected;
 mod reach;
 mod rules;
-mod shell;
+pub(crate) mod shell;
 mod signature;
 mod targets;
 mod visible;

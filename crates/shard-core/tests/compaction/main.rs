@@ -9,7 +9,6 @@
 mod extensions;
 mod goldens;
 mod properties;
-mod speed;
 mod successive;
 
 use std::path::{Path, PathBuf};

@@ -14,13 +14,14 @@
 //! |---|---|
 //! | `text` | what an entry says |
 //! | `words` | the words of a text |
-//! | `query` | what is searched for |
+//! | `query`, `expression` | what is searched for |
 //! | `lineage` | which files are searched |
 //! | `search` | looking, and ranking what was found |
 //! | `inverted` | the file of the inverted index, as it is read |
 //! | `build` | how it is written |
 
 mod build;
+mod expression;
 mod inverted;
 mod lineage;
 mod query;
@@ -33,6 +34,7 @@ mod words;
 pub const TOOL: &str = "recall";
 
 pub use build::bring_up_to_date;
+pub use expression::Expression;
 pub use query::{BadQuery, Query};
 pub use search::{Found, Hit, Recall};
 pub use text::{Part, parts, text};

@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use regex::{Regex, RegexBuilder};
-
+use super::expression::Expression;
 use super::words::each_word;
 
 /// How many words of a query count.
@@ -12,16 +11,13 @@ const WORDS: usize = 32;
 /// A word of at least this many characters also finds what begins with it.
 const PREFIX: usize = 3;
 
-/// Largest regular expression, compiled, in bytes.
-const REGEX_BYTES: usize = 1 << 20;
-
 /// A query.
 #[derive(Debug, Clone)]
 pub enum Query {
     /// Words, without repetition.
     Words(Vec<String>),
     /// A regular expression.
-    Regex(Regex),
+    Regex(Expression),
 }
 
 /// Why a query cannot be searched for.
@@ -70,12 +66,8 @@ impl Query {
     pub fn parse(query: &str) -> Result<Self, BadQuery> {
         let query = query.trim();
         if let Some((pattern, ignore_case)) = between_slashes(query) {
-            let regex = RegexBuilder::new(pattern)
-                .case_insensitive(ignore_case)
-                .multi_line(true)
-                .size_limit(REGEX_BYTES)
-                .build();
-            return regex.map(Self::Regex).map_err(BadQuery::Regex);
+            let expression = Expression::new(pattern, ignore_case);
+            return expression.map(Self::Regex).map_err(BadQuery::Regex);
         }
         let mut words: Vec<String> = Vec::new();
         each_word(query, |word, _| {
@@ -94,7 +86,7 @@ impl Query {
     #[must_use]
     pub fn place(&self, text: &str, word: usize) -> Option<Range<usize>> {
         match self {
-            Self::Regex(regex) => regex.find(text).map(|found| found.range()),
+            Self::Regex(expression) => expression.regex.find(text).map(|found| found.range()),
             Self::Words(words) => {
                 let term = words.get(word)?;
                 let mut best = (Fit::None, None);

@@ -4,17 +4,21 @@ use std::collections::BinaryHeap;
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
 
-use regex::Regex;
 use shard_types::{ContentBlock, EntryBody, MessageDetails, SessionEntry, SessionId};
 
 use super::TOOL;
+use super::expression::Expression;
 use super::lineage::{self, Piece};
 use super::query::{Fit, Query, fit};
 use super::text::text;
 use super::words::each_word;
 use crate::SessionError;
-use crate::index::Order;
+use crate::index::{Order, parse};
 use crate::row::Kind;
+
+/// Rows that need no parsing are passed over so quickly that only every so many of them is worth to
+/// ask whether to go on.
+const ASK_EVERY: usize = 64;
 
 /// A session that is open for searching. Entries go by the numbers of the whole lineage.
 #[derive(Debug)]
@@ -152,7 +156,7 @@ impl Recall {
             return Ok(Found::default());
         }
         let words = match query {
-            Query::Regex(regex) => return self.by_regex(regex, &scope, most, stop),
+            Query::Regex(it) => return self.by_expression(it, &scope, most, stop),
             Query::Words(words) => words,
         };
         loop {
@@ -164,16 +168,17 @@ impl Recall {
         }
     }
 
-    fn by_regex(
+    fn by_expression(
         &self,
-        regex: &Regex,
+        expression: &Expression,
         scope: &Range<usize>,
         most: usize,
         stop: &dyn Fn() -> bool,
     ) -> Result<Found, SessionError> {
         let mut matches = Vec::new();
-        let stopped_at = self.visit(scope, stop, |at, entry| {
-            if regex.is_match(&text(entry)) {
+        let may_match = |row: &[u8]| expression.may_match(row);
+        let stopped_at = self.visit(scope, stop, may_match, |at, entry| {
+            if expression.regex.is_match(&text(entry)) {
                 matches.push(at);
             }
         })?;
@@ -186,11 +191,13 @@ impl Recall {
         })
     }
 
-    /// Goes through entries, newest first, until it is stopped; says where that was.
+    /// Goes through entries, newest first, until it is stopped; says where that was. Only rows
+    /// that are `wanted` are parsed.
     fn visit(
         &self,
         scope: &Range<usize>,
         stop: &dyn Fn() -> bool,
+        wanted: impl Fn(&[u8]) -> bool,
         mut each: impl FnMut(usize, &SessionEntry),
     ) -> Result<Option<usize>, SessionError> {
         let mut stopped_at = None;
@@ -199,13 +206,18 @@ impl Recall {
             if part.is_empty() || stopped_at.is_some() {
                 continue;
             }
-            let part = part.start - range.start..part.end - range.start;
-            reader.visit(part, Order::Backward, |at, entry| {
-                if stop() {
-                    stopped_at = Some(range.start + at);
+            let said = &reader.index().said()[part.start - range.start..part.end - range.start];
+            let mut at = part.end;
+            reader.visit_rows(said, Order::Backward, |_, row| {
+                at -= 1;
+                let is_wanted = wanted(row);
+                if (is_wanted || at.is_multiple_of(ASK_EVERY)) && stop() {
+                    stopped_at = Some(at);
                     return ControlFlow::Break(());
                 }
-                each(range.start + at, &entry);
+                if let Some(entry) = is_wanted.then(|| parse(row)).flatten() {
+                    each(at, &entry);
+                }
                 ControlFlow::Continue(())
             })?;
         }
@@ -267,15 +279,20 @@ impl Recall {
             let uncovered = piece.range.start + piece.covered()..piece.range.end;
             let mut fits = vec![Fit::None; uncovered.len() * words.len()];
             if stopped_at.is_none() {
-                stopped_at = self.visit(&uncovered, stop, |at, entry| {
-                    let start = (at - uncovered.start) * words.len();
-                    let fits = &mut fits[start..start + words.len()];
-                    each_word(&text(entry), |found, _| {
-                        for (term, best) in words.iter().zip(&mut *fits) {
-                            *best = fit(term, found).max(*best);
-                        }
-                    });
-                })?;
+                stopped_at = self.visit(
+                    &uncovered,
+                    stop,
+                    |_| true,
+                    |at, entry| {
+                        let start = (at - uncovered.start) * words.len();
+                        let fits = &mut fits[start..start + words.len()];
+                        each_word(&text(entry), |found, _| {
+                            for (term, best) in words.iter().zip(&mut *fits) {
+                                *best = fit(term, found).max(*best);
+                            }
+                        });
+                    },
+                )?;
             }
             all.push(fits);
         }

@@ -268,4 +268,24 @@ proptest! {
             prop_assert_eq!(find(&mut with, query), find(&mut without, query), "{}", query);
         }
     }
+
+    #[test]
+    fn an_expression_finds_every_entry_that_it_matches(
+        steps in prop::collection::vec(step(), 1..25),
+        words in prop::collection::vec("[a-eA-E_]{1,4}( [a-e])?", 1..3),
+        ignore_case: bool,
+    ) {
+        let sample = play(&steps);
+        let case = if ignore_case { "i" } else { "" };
+        let query = format!("/{}/{case}", words.join("|"));
+        let mut recall = Recall::open(&sample.path).unwrap();
+        let mut hits: Vec<_> = find(&mut recall, &query).hits.iter().map(|hit| hit.at).collect();
+        hits.reverse();
+        let parsed = Query::parse(&query).unwrap();
+        let matches = |at: &usize| {
+            let entry = recall.entry(*at).unwrap().unwrap();
+            parsed.place(&text(&entry), 0).is_some()
+        };
+        prop_assert_eq!(hits, recall.entries().filter(matches).collect::<Vec<_>>(), "{}", query);
+    }
 }

@@ -61,3 +61,61 @@ fn a_report_after_a_hook_that_says_much_is_found() {
     let output = format!("{}[main 1a2b3c4] Fix it\n", "hook\n".repeat(20_000));
     check("git commit -am x", &output, &["1a2b3c4 on main: Fix it"]);
 }
+
+#[test]
+fn a_merge_is_known_by_what_git_says_of_it() {
+    check(
+        "git checkout main && git merge --no-ff feature/a",
+        "Switched to branch 'main'\nMerge made by the 'ort' strategy.\n a.rs | 2 +-\n",
+        &["merged feature/a (ort)"],
+    );
+    check(
+        "git merge feature/a",
+        "Updating 1a2b3c4..2b3c4d5\nFast-forward\n a.rs | 2 +-\n 1 file changed\n",
+        &["2b3c4d5: fast-forward to feature/a"],
+    );
+    check(
+        "git pull --ff-only",
+        "From /tmp/x\n   1a2b3c4..2b3c4d5  main -> origin/main\nUpdating 1a2b3c4..2b3c4d5\nFast-forward\n",
+        &["2b3c4d5: fast-forward to pull"],
+    );
+    check("git merge feature/a", "Already up to date.\n", &[]);
+    check(
+        "git merge a",
+        "Auto-merging a.rs\nCONFLICT (content): Merge conflict in a.rs\n",
+        &[],
+    );
+}
+
+#[test]
+fn only_a_command_that_runs_git_is_believed() {
+    const REPORT: &str = "[main 1a2b3c4] Fix it\n";
+    check("echo git commit -m x; cat notes", REPORT, &[]);
+    check("cat notes # git commit", REPORT, &[]);
+    check("grep -r 'git commit' docs", REPORT, &[]);
+    check("./git commit -m x", REPORT, &[]);
+    check(
+        "cat > do.sh <<'END'\ngit commit -m x\nEND\ncat notes",
+        REPORT,
+        &[],
+    );
+    let told = ["1a2b3c4 on main: Fix it"];
+    check("/usr/bin/git commit -m x", REPORT, &told);
+    check("bash -c 'git commit -m x'", REPORT, &told);
+    check(
+        "if true; then git -C a --no-pager commit -m x; fi",
+        REPORT,
+        &told,
+    );
+    check(
+        "git commit -m \"$(cat <<'END'\nFix it\n\nAt length.\nEND\n)\"",
+        REPORT,
+        &told,
+    );
+    // Lines in brackets that git does not print.
+    check(
+        "git commit -m x",
+        "[12:30:01 1234567 a] x\n[a b 1a2b3c4] y\n",
+        &[],
+    );
+}
