@@ -6,6 +6,8 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use shard_types::{EntryBody, EntryId, SessionEntry, time};
 
@@ -223,17 +225,32 @@ impl Drop for SessionFile {
     }
 }
 
+/// How long a lock is waited for. A writer that was killed while it started a process lives on in that
+/// one, lock and all, until it has let go of what it does not need.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Between two looks at a lock.
+const NEXT_LOOK: Duration = Duration::from_millis(10);
+
 fn lock(file: &File, path: &Path) -> Result<(), SessionError> {
-    match file.try_lock() {
-        Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => Err(SessionError::InUse {
-            path: path.to_owned(),
-        }),
-        Err(TryLockError::Error(source)) => Err(SessionError::Io {
-            action: "lock",
-            path: path.to_owned(),
-            source,
-        }),
+    let begun = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => sleep(NEXT_LOOK),
+            Err(TryLockError::WouldBlock) => {
+                return Err(SessionError::InUse {
+                    path: path.to_owned(),
+                });
+            }
+            Err(TryLockError::Error(source)) => {
+                return Err(SessionError::Io {
+                    action: "lock",
+                    path: path.to_owned(),
+                    source,
+                });
+            }
+        }
     }
 }
 

@@ -116,6 +116,21 @@ fn a_second_writer_is_refused_until_the_first_is_gone() {
 }
 
 #[test]
+fn a_process_that_lets_go_of_a_dead_writers_lock_is_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = session(dir.path());
+    let lock = std::fs::File::open(&path).unwrap();
+    lock.try_lock().unwrap();
+    // The command itself goes with this line, and leaves the lock to the process.
+    let heir = std::process::Command::new("sleep")
+        .arg("0.3")
+        .stdin(lock)
+        .spawn();
+    assert!(SessionFile::open(&path).is_ok());
+    heir.unwrap().wait().unwrap();
+}
+
+#[test]
 fn a_file_that_others_meddle_with_takes_no_further_row() {
     let dir = tempfile::tempdir().unwrap();
     let meddle: [fn(&Path); 3] = [
