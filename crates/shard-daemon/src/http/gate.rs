@@ -33,7 +33,7 @@ pub(super) async fn gate(
         Ok(effective) => effective,
         Err(mut response) => {
             protect(&app, response.headers_mut());
-            return response;
+            return *response;
         }
     };
     request.extensions_mut().insert(effective);
@@ -57,9 +57,9 @@ pub(super) async fn gate(
 
 /// A page at a name that was made to point here must get nothing, so the one `Host` has to be the
 /// right one, byte for byte. A target with a host of its own would be a second opinion on it.
-fn judge(policy: &Policy, peer: IpAddr, request: &Request) -> Result<Effective, Response> {
+fn judge(policy: &Policy, peer: IpAddr, request: &Request) -> Result<Effective, Box<Response>> {
     if request.uri().authority().is_some() {
-        return Err(refuse(policy, Refusal::Misdirected));
+        return Err(Box::new(refuse(policy, Refusal::Misdirected)));
     }
     let headers = request.headers();
     let values = |name: &str| headers.get_all(name).into_iter().map(HeaderValue::as_bytes);
@@ -70,9 +70,9 @@ fn judge(policy: &Policy, peer: IpAddr, request: &Request) -> Result<Effective, 
         }),
         // The cookie is wrong whatever else is.
         (Err(Refusal::Plaintext), "/bootstrap") if has_stray_cookie(Scheme::Http, headers) => {
-            Err(answer::stray_cookie())
+            Err(Box::new(answer::stray_cookie()))
         }
-        (judged, _) => judged.map_err(|refusal| refuse(policy, refusal)),
+        (judged, _) => judged.map_err(|refusal| Box::new(refuse(policy, refusal))),
     }
 }
 
