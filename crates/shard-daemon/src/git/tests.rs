@@ -43,10 +43,17 @@ async fn what_takes_too_long_is_ended_with_all_that_it_started() {
     let git = git(folder.path(), "sleep 1000 & echo $! > pid; wait", &[]);
     let error = git.at(folder.path()).ask(&["x"]).await.unwrap_err();
     assert!(matches!(error, GitError::TooSlow { .. }), "{error}");
+    tokio::time::resume();
     // It may have been ended before it came to that.
     if let Ok(pid) = std::fs::read_to_string(folder.path().join("pid")) {
-        let state = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
-        assert!(state.is_err(), "{state:?}");
+        let process = Path::new("/proc").join(pid.trim());
+        let gone = async {
+            while process.exists() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let waited = timeout(Duration::from_secs(5), gone).await;
+        assert!(waited.is_ok(), "waited until what it started is gone");
     }
 }
 
