@@ -28,6 +28,9 @@ pub(crate) struct Source {
     pub(crate) first_index: usize,
 }
 
+/// What the first line of a session, or of a fork, says.
+pub(crate) type FirstLine = (Header, Option<Source>);
+
 /// The version of the file format that this build writes and reads.
 pub(crate) const VERSION: u32 = 1;
 

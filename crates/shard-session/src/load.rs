@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use shard_types::{Checkpoint, EntryBody, EntryId, SessionEntry, Usage};
 
-use crate::header::Source;
+use crate::header::{FirstLine, Source};
 use crate::index::{self, Chain, Index, Order, Rows};
 use crate::lines::Lines;
 use crate::regular::open_regular;
@@ -191,7 +191,7 @@ fn each_line(
     file: &File,
     path: &Path,
     mut each: impl FnMut(u64, u64, &[u8]),
-) -> Result<((Header, Option<Source>), u64, bool), SessionError> {
+) -> Result<(FirstLine, u64, bool), SessionError> {
     let corrupt = |reason| SessionError::Corrupt {
         path: path.to_owned(),
         reason,
