@@ -44,6 +44,7 @@ async fn it_counts_agents_processes_clients_events_and_questions() {
         reply![text("done")],
     ]);
     let site = Site::asking(model).await;
+    site.client.hello().await;
     let before = samples(&site).await;
     assert_eq!(before["shard_clients{transport=\"unix\"}"], 1);
     assert_eq!(before["shard_agents{state=\"running\"}"], 0);

@@ -10,7 +10,6 @@ mod lines;
 mod questions;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use shard_protocol::{Aborted, Answered, AttachRole, ErrorBody, Terminated};
@@ -58,8 +57,6 @@ pub(super) async fn run(agent: Arc<Agent>, shared: Arc<Shared>, mut inbox: mpsc:
     };
     loop {
         broker.serve_grants().await;
-        let asks_open = broker.asks.count();
-        broker.agent.asks_open.store(asks_open, Ordering::Relaxed);
         let deadline = broker.deadline();
         tokio::select! {
             wish = inbox.recv() => match wish {

@@ -1,5 +1,7 @@
 //! Questions of the process, as far as a daemon has a say in them.
 
+use std::sync::atomic::Ordering;
+
 use bytes::Bytes;
 use shard_protocol::{AgentCommand, PermissionResponse, ServerMessage, UiResponse};
 use shard_types::event::{AgentEvent, PermissionRequest, PermissionResolved, UiResolved};
@@ -38,14 +40,21 @@ impl Broker {
         fallback: Fallback,
         event: Bytes,
     ) {
+        self.asks.open(id.clone(), sort, fallback, event.clone());
+        self.count_asks();
         self.agent.audience().attachments.send(&event);
         if !self.agent.has_responder() && fallback != Fallback::Wait {
             self.answer(&id, sort, fallback, "headless");
         } else if self.shut {
             self.process.end(Stop::Gently, Why::Wanted);
         }
-        self.asks.open(id, sort, fallback, event);
         self.delegate();
+    }
+
+    /// Before clients hear of it, so that whoever has heard finds it counted.
+    fn count_asks(&self) {
+        let open = self.asks.count();
+        self.agent.asks_open.store(open, Ordering::Relaxed);
     }
 
     /// With nobody attached who could answer, what is open goes to the nearest ancestor that has
@@ -63,6 +72,7 @@ impl Broker {
     /// A question is open no longer: all who heard of it hear that.
     pub(super) fn on_resolved(&mut self, id: &RequestId, event: &Bytes) {
         let told = self.asks.close(id);
+        self.count_asks();
         self.tell_resolved(told.as_ref(), event);
     }
 
@@ -110,7 +120,9 @@ impl Broker {
     /// No dialog stays open: what asked is gone.
     pub(super) fn close_asks(&mut self) {
         let source = Some("aborted".to_owned());
-        for ask in self.asks.close_all() {
+        let closed = self.asks.close_all();
+        self.count_asks();
+        for ask in closed {
             let request_id = ask.id.clone();
             let event: AgentEvent = match ask.sort {
                 Sort::Permission => PermissionResolved {
