@@ -144,23 +144,25 @@ async fn a_slow_reader_holds_the_stream_and_not_an_abort() {
     let call = bench.call().await;
     bench.fresh();
     bench.seen.set_room(false);
-    for n in 0..50 {
+    for n in 0..100 {
         call.more_text(0, &n.to_string());
     }
     bench.settle().await;
-    assert_eq!(bench.fresh(), ["delta 0 0"], "one piece, and then it waits");
+    let at_once: Vec<_> = (0..64).map(|n| format!("delta 0 {n}")).collect();
+    assert_eq!(bench.fresh(), at_once, "then it waits");
     bench.seen.set_room(true);
-    bench.until("delta 0 49").await;
+    bench.until("delta 0 99").await;
     bench.seen.set_room(false);
     call.more_text(0, "more");
-    call.more_text(0, "never");
     bench.until("delta 0 more").await;
+    call.more_text(0, "never");
+    bench.settle().await;
     let began = Instant::now();
     bench.abort().await;
     assert_eq!(began.elapsed(), Duration::ZERO, "at once");
     let lines = bench.fresh();
     assert_eq!(lines[1..], ["turn_end aborted", "status idle"]);
-    assert!(lines[0].ends_with("49more\""), "{lines:?}");
+    assert!(lines[0].ends_with("99more\""), "{lines:?}");
 }
 
 #[tokio::test(start_paused = true)]
