@@ -99,6 +99,25 @@ impl Client {
         self.messages.range(mark, Mark(usize::MAX))
     }
 
+    /// The messages from a place on, as far as they came; the place moves behind them.
+    ///
+    /// # Panics
+    /// When a line was no message.
+    pub fn take_since(&self, mark: &mut Mark) -> Vec<Value> {
+        let broken = self.messages.broken();
+        assert_eq!(broken, None, "a line that is no message");
+        let end = self.messages.mark();
+        let taken = self.messages.range(*mark, end);
+        *mark = end;
+        taken
+    }
+
+    /// Whether a message came after the mark, or the connection ended, before so much time passed.
+    pub async fn has_news(&self, mark: Mark, patience: Duration) -> bool {
+        let first = self.messages.first(mark, patience, |_| true).await;
+        first.is_ok() || self.messages.is_closed()
+    }
+
     /// The first message from the mark on that the predicate takes. After 20 s, or when the
     /// connection ends before, the test fails with the sentence and the last messages.
     pub async fn wait_for(
@@ -255,6 +274,12 @@ impl Client {
     pub async fn ended(&self) -> Option<u16> {
         let ended = self.messages.drained(DEADLINE).await;
         assert!(ended, "waited {DEADLINE:?} until the connection ends");
+        *self.close_code.borrow()
+    }
+
+    /// The close code of a WebSocket that has ended, if there was one.
+    #[must_use]
+    pub fn close_code(&self) -> Option<u16> {
         *self.close_code.borrow()
     }
 

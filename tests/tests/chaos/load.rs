@@ -1,0 +1,1 @@
+//! Many agents and many clients at once.
