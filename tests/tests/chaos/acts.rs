@@ -21,7 +21,7 @@ const CONNECTIONS: usize = 7;
 const UNANSWERED: usize = 3;
 
 /// What may wait for a client, in bytes.
-const QUEUE_BYTES: u64 = 512 * 1024;
+const QUEUE_BYTES: u64 = 1024 * 1024;
 
 /// How long it takes until something else happens, at most, in milliseconds.
 const PACE: u64 = 40;
@@ -268,21 +268,24 @@ impl Chaos {
         }
     }
 
-    /// Answers a question on one connection, or on all at once, which must have one winner.
+    /// Answers a question on one connection, or on all that have it, of which one wins.
     async fn answer(&mut self, well: bool) {
-        let agent = self.agent();
-        let attached = self.attached_to(&agent);
-        let asked = |at: &usize| {
-            let asks = &self.connections[*at].agents[&agent].asks;
-            asks.iter()
-                .next()
-                .map(|(id, ask)| (*at, id.clone(), ask.clone()))
+        let mut asked: Vec<(usize, String, String, Value)> = Vec::new();
+        for (at, connection) in self.connections.iter().enumerate() {
+            for (agent, heard) in &connection.agents {
+                let asks = heard.asks.iter();
+                asked.extend(asks.map(|(id, ask)| (at, agent.clone(), id.clone(), ask.clone())));
+            }
+        }
+        let ids: Vec<&str> = asked.iter().map(|(_, _, id, _)| &**id).collect();
+        let Some(one) = self.dice.pick(&ids).map(str::to_owned) else {
+            return;
         };
-        let mut asked: Vec<(usize, String, Value)> = attached.iter().filter_map(asked).collect();
+        asked.retain(|(_, _, id, _)| *id == one);
         if self.dice.below(2) == 0 {
             asked.truncate(1);
         }
-        for (at, id, ask) in asked {
+        for (at, agent, id, ask) in asked {
             let intent = ["allow", "allow", "deny"][self.dice.below(3) as usize];
             let choices = ask["choices"].as_array().into_iter().flatten();
             let choice = choices

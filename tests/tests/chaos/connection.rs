@@ -58,6 +58,15 @@ impl Connection {
         self.agents.get(agent).is_some_and(Heard::is_attached)
     }
 
+    /// Whether a message that says this was the last one of an agent.
+    pub(crate) fn has_heard(&self, agent: &str, text: &str) -> bool {
+        let last = self
+            .agents
+            .get(agent)
+            .and_then(|heard| heard.runs.last()?.last());
+        last.is_some_and(|(_, said)| said == text)
+    }
+
     /// Whether it has asked to attach or detach and was not answered.
     fn is_moving(&self, agent: &str) -> bool {
         self.sent.values().any(|sent| match sent {

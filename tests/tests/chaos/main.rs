@@ -25,7 +25,7 @@ const SECONDS: u64 = 20;
 /// In the last part of the time the daemon is left alive, so that what it leaks adds up.
 const CALM_PART: u32 = 3;
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_lost_doubled_or_left_behind_whatever_goes_away() {
     let seconds = std::env::var("SHARD_CHAOS_SECONDS").ok();
     let seconds = seconds.and_then(|it| it.parse().ok()).unwrap_or(SECONDS);
