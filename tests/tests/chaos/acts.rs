@@ -11,7 +11,7 @@ use shard_testkit::{
 };
 
 use crate::connection::Connection;
-use crate::model::{Model, Prompt};
+use crate::model::Model;
 use crate::word;
 
 pub(crate) const AGENTS: usize = 4;
@@ -240,15 +240,7 @@ impl Chaos {
             return;
         }
         let sort = ["say", "say", "say", "ask", "ask", "burst"][self.dice.below(6) as usize];
-        let number = self.model.prompts.len();
-        let prompt = Prompt {
-            agent,
-            text: format!("{sort} {number}"),
-            under_way: false,
-            message_id: None,
-        };
-        let key = format!("key-{number}");
-        self.model.prompts.insert(key.clone(), prompt);
+        let key = self.model.wish(&agent, sort);
         self.send(&key).await;
     }
 

@@ -67,12 +67,14 @@ impl Connection {
         last.is_some_and(|(_, said)| said == text)
     }
 
-    /// Whether it has asked to attach or detach and was not answered.
+    /// Whether it has asked to attach or detach and has not heard all that follows.
     fn is_moving(&self, agent: &str) -> bool {
-        self.sent.values().any(|sent| match sent {
-            Sent::Attach(of) | Sent::Detach(of) => of == agent,
-            Sent::Prompt(_) | Sent::Answer(..) => false,
-        })
+        let heard = self.agents.get(agent);
+        heard.is_some_and(|heard| heard.awaits_sync())
+            || self.sent.values().any(|sent| match sent {
+                Sent::Attach(of) | Sent::Detach(of) => of == agent,
+                Sent::Prompt(_) | Sent::Answer(..) => false,
+            })
     }
 
     pub(crate) async fn attach(&mut self, agent: &str, role: &str) {

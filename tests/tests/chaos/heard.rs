@@ -39,6 +39,11 @@ impl Heard {
         self.attached && !self.awaits_sync
     }
 
+    /// Whether it was let in and does not know yet how things stand.
+    pub(crate) fn awaits_sync(&self) -> bool {
+        self.attached && self.awaits_sync
+    }
+
     /// The answer to `agent.attach` came.
     pub(crate) fn attach(&mut self) {
         self.attached = true;

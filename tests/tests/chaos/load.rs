@@ -8,7 +8,7 @@ use serde_json::json;
 use shard_testkit::{DaemonProcess, Dice, Gate, Home, ScriptedModel, hold, reply, text};
 
 use crate::connection::Connection;
-use crate::model::{Model, Prompt};
+use crate::model::Model;
 
 const AGENTS: usize = 64;
 
@@ -90,14 +90,7 @@ async fn of_200_clients_at_64_agents_each_hears_all_or_is_told_that_it_does_not(
         connection.client.stop_reading();
     }
     for (number, agent) in agents.iter().enumerate() {
-        let (key, text) = (format!("key-{number}"), format!("go {number}"));
-        let prompt = Prompt {
-            agent: agent.clone(),
-            text,
-            under_way: false,
-            message_id: None,
-        };
-        model.prompts.insert(key.clone(), prompt);
+        let key = model.wish(agent, "go");
         assert!(staying[number].prompt(&key, &mut model).await);
     }
     gate.reached_times(AGENTS).await;

@@ -32,6 +32,20 @@ pub(crate) struct Model {
 }
 
 impl Model {
+    /// A new prompt, whose first word says of which sort; gives its request key.
+    pub(crate) fn wish(&mut self, agent: &str, sort: &str) -> String {
+        let number = self.prompts.len();
+        let prompt = Prompt {
+            agent: agent.to_owned(),
+            text: format!("{sort} {number}"),
+            under_way: false,
+            message_id: None,
+        };
+        let key = format!("key-{number}");
+        self.prompts.insert(key.clone(), prompt);
+        key
+    }
+
     /// Takes in the answer to a prompt.
     pub(crate) fn prompt_answered(&mut self, key: &str, response: &Value) {
         let Some(prompt) = self.prompts.get_mut(key) else {

@@ -7,6 +7,7 @@ use shard_testkit::{processes_under, until};
 
 use crate::acts::{Chaos, PATIENCE, descriptors};
 use crate::connection::Connection;
+use crate::heard::Heard;
 use crate::word;
 
 /// How long it may take until all that was accepted is done.
@@ -78,11 +79,24 @@ impl Chaos {
         for key in self.model.lost() {
             last.prompt(&key, &mut self.model).await;
         }
+        self.clear_errors(last).await;
         last.client
             .has_news(last.mark(), Duration::from_millis(50))
             .await;
         assert!(last.read(&mut self.model), "the last connection ended");
         self.read();
+    }
+
+    /// After an error what waits is held back until somebody wants something else.
+    async fn clear_errors(&mut self, last: &mut Connection) {
+        for agent in self.agents.clone() {
+            let held = |heard: &Heard| heard.queued > 0 && heard.status == "error";
+            let asked = self.model.open_prompts(&agent) > 0;
+            if !asked && last.agents.get(&agent).is_some_and(held) {
+                let key = self.model.wish(&agent, "say");
+                last.prompt(&key, &mut self.model).await;
+            }
+        }
     }
 
     /// All messages of an agent, oldest first.
