@@ -51,7 +51,7 @@ pub use http::{Http, HttpResponse};
 pub use messages::Mark;
 pub use model::{
     Gate, Provider, Reply, Request, ScriptedModel, UsageShape, comment, cut, error, error_event,
-    hang_up, hold, pause, raw, text, thinking, tool, usage,
+    hang_up, hold, pause, raw, stamp, text, thinking, tool, usage,
 };
 pub use procs::{alive, descendants, processes_under, signal, until};
 pub use turn::{Answer, Turn};

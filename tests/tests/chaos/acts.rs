@@ -100,7 +100,7 @@ impl Chaos {
         let daemon = DaemonProcess::start(&home, &[]).await;
         let control = daemon.connect().await;
         control.agents().await;
-        let descriptors = descriptors(daemon.pid());
+        let descriptors = descriptors(daemon.pid()).len();
         let mut agents = Vec::new();
         for _ in 0..AGENTS {
             let wish = json!({ "cwd": home.work(), "headless_policy": "queue" });
@@ -391,7 +391,7 @@ impl Chaos {
         self.daemon = DaemonProcess::start_on(&self.home, port).await;
         self.control = self.daemon.connect().await;
         self.control.agents().await;
-        self.descriptors = descriptors(self.daemon.pid());
+        self.descriptors = descriptors(self.daemon.pid()).len();
     }
 
     /// No file may grow beyond a size, as if the disk were full: for one agent, or for all
@@ -427,10 +427,12 @@ impl Chaos {
     }
 }
 
-/// The open descriptors of a process.
-pub(crate) fn descriptors(pid: u32) -> usize {
+/// What the open descriptors of a process are of.
+pub(crate) fn descriptors(pid: u32) -> Vec<String> {
     let open = std::fs::read_dir(format!("/proc/{pid}/fd"));
-    open.map_or(0, Iterator::count)
+    let open = open.into_iter().flatten().flatten();
+    let of = open.filter_map(|it| std::fs::read_link(it.path()).ok());
+    of.map(|of| of.to_string_lossy().into_owned()).collect()
 }
 
 /// Bounds the size of files that a process writes; one that is gone writes none.

@@ -126,10 +126,13 @@ impl Chaos {
         }
         let daemon = self.daemon.pid();
         let most = self.descriptors + FIRST_NEEDED;
-        until("the daemon has closed what it opened", PATIENCE, || {
-            descriptors(daemon) <= most
-        })
-        .await;
+        let deadline = Instant::now() + PATIENCE;
+        while descriptors(daemon).len() > most {
+            let open = descriptors(daemon);
+            assert!(Instant::now() < deadline, "more than {most}: {open:#?}");
+            let mark = self.control.mark();
+            self.control.has_news(mark, Duration::from_millis(50)).await;
+        }
         self.control.ok("daemon.shutdown", json!({})).await;
         assert!(self.daemon.exited().await.success());
         until("no process is left", PATIENCE, || {

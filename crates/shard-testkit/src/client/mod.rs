@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::{Mutex, watch};
+use tokio::task::AbortHandle;
 use tokio_tungstenite::WebSocketStream;
 
 use crate::messages::{Mark, Messages};
@@ -28,7 +29,17 @@ pub struct Client {
     sink: Mutex<Sink>,
     reading: watch::Sender<bool>,
     close_code: Arc<watch::Sender<Option<u16>>>,
+    /// Holds the connection open for as long as it reads.
+    reader: Option<AbortHandle>,
     last_id: AtomicU64,
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        if let Some(reader) = &self.reader {
+            reader.abort();
+        }
+    }
 }
 
 impl Client {
@@ -60,11 +71,12 @@ impl Client {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let client = Self {
+        let mut client = Self {
             messages: Arc::default(),
             sink: Mutex::new(sink),
             reading: watch::Sender::new(true),
             close_code: Arc::default(),
+            reader: None,
             last_id: AtomicU64::new(0),
         };
         let messages = client.messages.clone();
@@ -73,10 +85,11 @@ impl Client {
             client.reading.subscribe(),
             client.close_code.clone(),
         );
-        tokio::spawn(async move {
+        let reader = tokio::spawn(async move {
             reading.await;
             messages.close();
         });
+        client.reader = Some(reader.abort_handle());
         client
     }
 

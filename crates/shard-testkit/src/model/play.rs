@@ -2,7 +2,7 @@
 
 use std::io;
 use std::ops::ControlFlow;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::dialect::{self, Dialect};
 use super::http::Connection;
@@ -10,7 +10,7 @@ use super::log::Signed;
 use super::reply::{Reply, Shape};
 use super::request::{Provider, Request};
 use super::server::Shared;
-use super::step::{CallId, HttpError, Signature, Step, Text, Thinking, Tool, Usage};
+use super::step::{CallId, HttpError, Signature, Step, Text, Thinking, Tool, Usage, text};
 
 /// Reported when the script says nothing about tokens.
 const USUAL_USAGE: Usage = Usage {
@@ -96,6 +96,11 @@ impl Player<'_> {
             Step::Comment(text) => self.write(format!(": {text}\n\n").as_bytes()).await?,
             Step::Raw(bytes) => self.write(&bytes).await?,
             Step::Text(text) => self.text(&text).await?,
+            Step::Stamp => {
+                let now = SystemTime::now().duration_since(UNIX_EPOCH);
+                let now = now.map_err(io::Error::other)?.as_micros();
+                self.text(&text(format!("{now} "))).await?;
+            }
             Step::Thinking(thinking) => self.thinking(&thinking).await?,
             Step::Tool(tool) => self.tool(&tool).await?,
         }

@@ -16,6 +16,8 @@ pub use content::{Text, Thinking, Tool, Usage, text, thinking, tool, usage};
 pub enum Step {
     /// Words.
     Text(Text),
+    /// The time, in microseconds since the epoch, and a blank.
+    Stamp,
     /// Thoughts.
     Thinking(Thinking),
     /// A tool call.
@@ -88,6 +90,12 @@ pub fn hold(gate: &Gate) -> Hold {
         gate: gate.clone(),
         silent: false,
     }
+}
+
+/// Says what time it is when this is said, in microseconds since the epoch, with a blank behind it.
+#[must_use]
+pub fn stamp() -> Step {
+    Step::Stamp
 }
 
 /// Waits, watching for the client to go away.
