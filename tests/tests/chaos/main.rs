@@ -36,6 +36,7 @@ async fn nothing_is_lost_doubled_or_left_behind_whatever_goes_away() {
         let calm = began.elapsed() > time / CALM_PART * (CALM_PART - 1);
         chaos.act(calm).await;
     }
+    println!("{}", chaos.summary());
     chaos.settle().await;
 }
 

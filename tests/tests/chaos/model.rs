@@ -81,7 +81,7 @@ impl Model {
             assert_eq!(*before, closing, "{ask} was closed in two ways");
         }
         let runs = self.runs.entry(agent.to_owned()).or_default();
-        runs.extend(heard.runs.drain(..));
+        runs.append(&mut heard.runs);
     }
 
     /// How many prompts to an agent are not known to have been accepted.

@@ -22,7 +22,6 @@ const PAGE: u64 = 200;
 impl Chaos {
     /// Lets everything come to rest, and looks at what there is.
     pub(crate) async fn settle(&mut self) {
-        println!("{}", self.summary());
         self.make_room();
         self.read_again();
         let mut last = Connection::new(self.daemon.connect().await, None);

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::ops::ControlFlow;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use super::dialect::{self, Dialect};
 use super::http::Connection;
@@ -96,10 +96,9 @@ impl Player<'_> {
             Step::Comment(text) => self.write(format!(": {text}\n\n").as_bytes()).await?,
             Step::Raw(bytes) => self.write(&bytes).await?,
             Step::Text(text) => self.text(&text).await?,
-            Step::Stamp => {
-                let now = SystemTime::now().duration_since(UNIX_EPOCH);
-                let now = now.map_err(io::Error::other)?.as_micros();
-                self.text(&text(format!("{now} "))).await?;
+            Step::Stamp(since) => {
+                let passed = since.elapsed().as_micros();
+                self.text(&text(format!("{passed} "))).await?;
             }
             Step::Thinking(thinking) => self.thinking(&thinking).await?,
             Step::Tool(tool) => self.tool(&tool).await?,

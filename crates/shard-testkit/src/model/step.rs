@@ -2,7 +2,7 @@
 
 mod content;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -16,8 +16,8 @@ pub use content::{Text, Thinking, Tool, Usage, text, thinking, tool, usage};
 pub enum Step {
     /// Words.
     Text(Text),
-    /// The time, in microseconds since the epoch, and a blank.
-    Stamp,
+    /// The microseconds since then, and a blank.
+    Stamp(Instant),
     /// Thoughts.
     Thinking(Thinking),
     /// A tool call.
@@ -92,10 +92,10 @@ pub fn hold(gate: &Gate) -> Hold {
     }
 }
 
-/// Says what time it is when this is said, in microseconds since the epoch, with a blank behind it.
+/// Says how many microseconds have passed since then when this is said, with a blank behind it.
 #[must_use]
-pub fn stamp() -> Step {
-    Step::Stamp
+pub fn stamp(since: Instant) -> Step {
+    Step::Stamp(since)
 }
 
 /// Waits, watching for the client to go away.

@@ -5,7 +5,7 @@
 
 use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
 use shard_testkit::{Gate, Home, Reply, Request, ScriptedModel, hold, pause, stamp};
@@ -45,31 +45,33 @@ fn micro(time: Duration) -> String {
 }
 
 /// A model whose answers are made of the times at which their pieces were sent.
-fn model(gate: &Gate) -> ScriptedModel {
+fn model(gate: &Gate, since: Instant) -> ScriptedModel {
     let gate = gate.clone();
     ScriptedModel::answering(move |_: &Request| {
         let start = Reply::new().then(hold(&gate));
-        (0..EVENTS).fold(start, |reply, _| reply.then(stamp()).then(pause(BETWEEN)))
+        (0..EVENTS).fold(start, |reply, _| {
+            reply.then(stamp(since)).then(pause(BETWEEN))
+        })
     })
 }
 
 fn bare() -> Result<Samples> {
-    let gate = Gate::new();
-    let model = model(&gate);
+    let (gate, since) = (Gate::new(), Instant::now());
+    let model = model(&gate, since);
     let home = Home::new(&model);
     let start = |ready: mpsc::Sender<()>| -> Result<Samples> {
         let mut bare = Bare::start(&home)?;
         bare.peer.prompt("hi")?;
         bare.peer.until("turn_start")?;
         ready.send(())?;
-        stamps(&mut bare.peer)
+        stamps(&mut bare.peer, since)
     };
     all(&gate, start)
 }
 
 fn daemon() -> Result<Samples> {
-    let gate = Gate::new();
-    let model = model(&gate);
+    let (gate, since) = (Gate::new(), Instant::now());
+    let model = model(&gate, since);
     let home = Home::new(&model);
     let daemon = Daemon::start(&home)?;
     let start = |ready: mpsc::Sender<()>| -> Result<Samples> {
@@ -79,7 +81,7 @@ fn daemon() -> Result<Samples> {
         peer.prompt("hi")?;
         peer.until("turn_start")?;
         ready.send(())?;
-        stamps(&mut peer)
+        stamps(&mut peer, since)
     };
     all(&gate, start)
 }
@@ -116,7 +118,7 @@ fn all(gate: &Gate, read: impl Fn(mpsc::Sender<()>) -> Result<Samples> + Sync) -
 }
 
 /// Reads a whole turn; how old each piece was when it was read.
-fn stamps(peer: &mut Peer) -> Result<Samples> {
+fn stamps(peer: &mut Peer, since: Instant) -> Result<Samples> {
     let mut ages = Samples::default();
     loop {
         let line = peer.line()?;
@@ -126,7 +128,7 @@ fn stamps(peer: &mut Peer) -> Result<Samples> {
         let Some((_, rest)) = line.split_once("\"text_delta\":\"") else {
             continue;
         };
-        let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
+        let now = since.elapsed();
         // Neighbours that were joined while they waited came together.
         let words = rest.split('"').next().unwrap_or_default();
         for word in words.split_whitespace() {
