@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use shard_testkit::{
-    Browser, Client, DaemonProcess, Dice, Home, Reply, Request, ScriptedModel, alive, descendants,
-    reply, signal, text, tool, until,
+    Browser, Client, DaemonProcess, Dice, Home, Reply, Request, ScriptedModel, reply, signal, text,
+    tool,
 };
 
 use crate::connection::Connection;
 use crate::model::Model;
+use crate::taken::descriptors;
 use crate::word;
 
 pub(crate) const AGENTS: usize = 4;
@@ -81,9 +82,10 @@ pub(crate) struct Chaos {
     pub(crate) model: Model,
     /// Descriptors of the daemon at its start.
     pub(crate) descriptors: usize,
-    browser: Option<(Browser, String)>,
-    disk_is_full: bool,
-    dice: Dice,
+    /// The one that is let in, and its principal.
+    pub(crate) browser: Option<(Browser, String)>,
+    pub(crate) disk_is_full: bool,
+    pub(crate) dice: Dice,
     done: BTreeMap<Act, u64>,
 }
 
@@ -208,7 +210,7 @@ impl Chaos {
         }
     }
 
-    fn agent(&mut self) -> String {
+    pub(crate) fn agent(&mut self) -> String {
         let at = self.dice.below(AGENTS as u64);
         self.agents[at as usize].clone()
     }
@@ -325,33 +327,6 @@ impl Chaos {
         self.browser.insert((browser, new)).clone()
     }
 
-    /// Its connections end at once, and no other.
-    async fn revoke(&mut self) {
-        if self.disk_is_full {
-            return;
-        }
-        let Some((browser, principal)) = self.browser.take() else {
-            return;
-        };
-        let revoke = json!({ "principal_id": principal });
-        self.control.ok("auth.revoke", revoke).await;
-        assert_eq!(browser.bootstrap().await.status, 401);
-        let (out, staying) = std::mem::take(&mut self.connections)
-            .into_iter()
-            .partition(|it| it.principal.as_ref() == Some(&principal));
-        self.connections = staying;
-        self.see_end(out).await;
-    }
-
-    /// Waits for connections to end, and takes in what they still heard.
-    async fn see_end(&mut self, connections: Vec<Connection>) {
-        for mut connection in connections {
-            connection.client.go_on_reading();
-            connection.client.ended().await;
-            assert!(!connection.read(&mut self.model));
-        }
-    }
-
     /// Takes in what came. Nobody is cut off without having been slow.
     pub(crate) fn read(&mut self) {
         let model = &mut self.model;
@@ -360,7 +335,8 @@ impl Chaos {
             let code = connection.client.close_code();
             assert!(
                 open || connection.was_slow,
-                "a client that reads was cut off: {code:?}\n{connection:?}"
+                "a client that reads was cut off: {code:?}\n{:#?}",
+                connection.standing()
             );
             let told = connection.principal.is_none() || matches!(code, Some(4008) | None);
             assert!(open || told, "a slow browser was told {code:?}");
@@ -375,74 +351,10 @@ impl Chaos {
         }
     }
 
-    /// Ends the daemon in the middle of everything, and starts another in its place.
-    async fn kill_daemon(&mut self) {
-        let below = descendants(self.daemon.pid());
-        self.daemon.kill9().await;
-        let all = std::mem::take(&mut self.connections);
-        self.see_end(all).await;
-        until("nothing of a killed daemon runs", PATIENCE, || {
-            !below.iter().any(|pid| alive(*pid))
-        })
-        .await;
-        self.disk_is_full = false;
-        // A browser comes back to the port that it knows.
-        let port = self.daemon.port();
-        self.daemon = DaemonProcess::start_on(&self.home, port).await;
-        self.control = self.daemon.connect().await;
-        self.control.agents().await;
-        self.descriptors = descriptors(self.daemon.pid()).len();
-    }
-
-    /// No file may grow beyond a size, as if the disk were full: for one agent, or for all
-    /// and the daemon.
-    fn fill_disk(&mut self) {
-        let bytes = [0, 4, 16, 64, 256][self.dice.below(5) as usize] * 1024;
-        let agent = self.agent();
-        if self.dice.below(3) == 0 {
-            self.disk_is_full = true;
-            self.limit_files(Some(bytes));
-        } else if let Some(pid) = self.daemon.agent_pid(&agent) {
-            limit(pid, Some(bytes));
-        }
-    }
-
-    pub(crate) fn make_room(&mut self) {
-        self.disk_is_full = false;
-        self.limit_files(None);
-    }
-
-    fn limit_files(&self, bytes: Option<u64>) {
-        let daemon = self.daemon.pid();
-        // First the daemon, so that a process that starts meanwhile has its limit.
-        limit(daemon, bytes);
-        for pid in descendants(daemon) {
-            limit(pid, bytes);
-        }
-    }
-
     /// How often each thing happened.
     pub(crate) fn summary(&self) -> String {
         format!("{}; {:?}", self.model.summary(), self.done)
     }
-}
-
-/// What the open descriptors of a process are of.
-pub(crate) fn descriptors(pid: u32) -> Vec<String> {
-    let open = std::fs::read_dir(format!("/proc/{pid}/fd"));
-    let open = open.into_iter().flatten().flatten();
-    let of = open.filter_map(|it| std::fs::read_link(it.path()).ok());
-    of.map(|of| of.to_string_lossy().into_owned()).collect()
-}
-
-/// Bounds the size of files that a process writes; one that is gone writes none.
-fn limit(pid: u32, bytes: Option<u64>) {
-    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
-    let new = Rlimit {
-        current: bytes,
-        maximum: None,
-    };
-    _ = prlimit(pid, Resource::Fsize, new);
 }
 
 /// What the model says to the last prompt, by its first word.

@@ -17,6 +17,7 @@ enum Sent {
     Prompt(String),
     /// To this question, with one of its choices or with none of them.
     Answer(String, bool),
+    Probe,
 }
 
 /// A connection that hangs, is cut off and goes away as it happens.
@@ -58,6 +59,17 @@ impl Connection {
         self.agents.get(agent).is_some_and(Heard::is_attached)
     }
 
+    /// How things stand with each agent, for whoever reads why a test failed.
+    pub(crate) fn standing(&self) -> Vec<String> {
+        let agents = self.agents.iter();
+        let line = |(agent, heard): (&String, &Heard)| {
+            let attached = heard.is_attached();
+            let (status, queued, asks) = (&heard.status, heard.queued, heard.asks.len());
+            format!("{agent}: attached {attached}, {status}, {queued} wait, {asks} questions")
+        };
+        agents.map(line).collect()
+    }
+
     /// Whether a message that says this was the last one of an agent.
     pub(crate) fn has_heard(&self, agent: &str, text: &str) -> bool {
         let last = self
@@ -73,7 +85,7 @@ impl Connection {
         heard.is_some_and(|heard| heard.awaits_sync())
             || self.sent.values().any(|sent| match sent {
                 Sent::Attach(of) | Sent::Detach(of) => of == agent,
-                Sent::Prompt(_) | Sent::Answer(..) => false,
+                Sent::Prompt(_) | Sent::Answer(..) | Sent::Probe => false,
             })
     }
 
@@ -116,6 +128,13 @@ impl Connection {
         });
         let sent = Sent::Answer(ask.to_owned(), choice.is_some());
         self.send(answer, sent).await;
+    }
+
+    /// Asks for something, to find out whether the other end is still there: that of a connection
+    /// which was cut off while nobody read it may have given up saying so.
+    pub(crate) async fn probe(&mut self) {
+        self.send(json!({ "type": "agent.list" }), Sent::Probe)
+            .await;
     }
 
     async fn send(&mut self, mut message: Value, sent: Sent) {
@@ -165,7 +184,7 @@ impl Connection {
                 let taken = success && response["data"]["late"] != true;
                 assert!(!taken, "a choice that there is not was taken: {response}");
             }
-            Some(Sent::Attach(_) | Sent::Detach(_)) => {}
+            Some(Sent::Attach(_) | Sent::Detach(_) | Sent::Probe) => {}
             None => panic!("an answer to nothing: {response}"),
         }
     }

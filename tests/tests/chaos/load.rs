@@ -164,6 +164,7 @@ impl Load {
     /// Has a client read again until it has heard all, or the connection has ended before.
     async fn hears_all(&mut self, connection: &mut Connection) -> bool {
         connection.client.go_on_reading();
+        connection.probe().await;
         let heard_all = |it: &Connection| {
             let mut agents = self.agents.iter();
             agents.all(|agent| it.has_heard(agent, &self.words))
@@ -171,7 +172,8 @@ impl Load {
         let deadline = Instant::now() + DEADLINE;
         while connection.read(&mut self.model) && !heard_all(connection) {
             let late = Instant::now() > deadline;
-            assert!(!late, "it neither hears all nor is told");
+            let standing = connection.standing();
+            assert!(!late, "it neither hears all nor is told: {standing:#?}");
             news(connection).await;
         }
         let open = connection.client.is_open();

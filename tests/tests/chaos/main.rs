@@ -12,6 +12,7 @@ mod heard;
 mod load;
 mod model;
 mod settled;
+mod taken;
 
 use std::time::{Duration, Instant};
 

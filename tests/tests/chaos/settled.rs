@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use shard_testkit::{processes_under, until};
 
-use crate::acts::{Chaos, PATIENCE, descriptors};
+use crate::acts::{Chaos, PATIENCE};
 use crate::connection::Connection;
 use crate::heard::Heard;
+use crate::taken::descriptors;
 use crate::word;
 
 /// How long it may take until all that was accepted is done.
@@ -29,8 +30,9 @@ impl Chaos {
         while !self.rests(&last) {
             assert!(
                 Instant::now() < deadline,
-                "it does not come to rest; not accepted: {:?}; {last:?}",
-                self.model.lost()
+                "it does not come to rest; not accepted: {:?}; {:#?}",
+                self.model.lost(),
+                last.standing()
             );
             self.press_on(&mut last).await;
         }
