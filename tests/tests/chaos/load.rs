@@ -62,6 +62,12 @@ async fn of_200_clients_at_64_agents_each_hears_all_or_is_told_that_it_does_not(
         load.until(connection, all).await;
         connection.end(&mut load.model);
     }
+    // All at once: the longer nobody reads from a TCP connection, the longer the kernel that sends
+    // waits until it looks again whether somebody does.
+    for connection in &mut hanging {
+        connection.client.go_on_reading();
+        connection.probe().await;
+    }
     let mut told = 0;
     for connection in &mut hanging {
         told += usize::from(!load.hears_all(connection).await);
@@ -161,10 +167,8 @@ impl Load {
         }
     }
 
-    /// Has a client read again until it has heard all, or the connection has ended before.
+    /// Has a client read until it has heard all, or the connection has ended before.
     async fn hears_all(&mut self, connection: &mut Connection) -> bool {
-        connection.client.go_on_reading();
-        connection.probe().await;
         let heard_all = |it: &Connection| {
             let mut agents = self.agents.iter();
             agents.all(|agent| it.has_heard(agent, &self.words))
