@@ -21,8 +21,8 @@ const CONNECTIONS: usize = 7;
 /// How many prompts to one agent may be unanswered.
 const UNANSWERED: usize = 3;
 
-/// What may wait for a client, in bytes.
-const QUEUE_BYTES: u64 = 1024 * 1024;
+/// What may wait for a client, in bytes: more than for a client that reads on a busy machine.
+const QUEUE_BYTES: u64 = 4 * 1024 * 1024;
 
 /// How long it takes until something else happens, at most, in milliseconds.
 const PACE: u64 = 40;
@@ -374,7 +374,7 @@ fn answer(request: &Request) -> Reply {
             ),
         ],
         // More than a client that hangs can be kept.
-        Some("burst") => reply![text(format!("{prompt}, ").repeat(20_000)).chunks(50)],
+        Some("burst") => reply![text(format!("{prompt}, ").repeat(10_000)).chunks(50)],
         _ => {
             let words = text(format!("{prompt} it is. ").repeat(12)).chunks(40);
             reply![words.delay(Duration::from_millis(2))]
