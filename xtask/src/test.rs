@@ -15,6 +15,9 @@ pub(crate) struct Arguments {
     /// follows `--` is for these tests: `cargo xtask test --peers -- aimock`
     #[arg(long)]
     peers: bool,
+    /// Only the test that takes things away at random, for that many seconds instead of 20
+    #[arg(long, value_name = "SECONDS", conflicts_with = "peers")]
+    chaos: Option<u64>,
     /// Handed on to `cargo test`: `cargo xtask test -- --package shard-core`
     #[arg(last = true, value_name = "ARGUMENT")]
     cargo_test: Vec<String>,
@@ -25,6 +28,9 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if arguments.peers {
         return peers::test(&arguments.cargo_test);
+    }
+    if let Some(seconds) = arguments.chaos {
+        return chaos(seconds);
     }
     let checked = check::run();
     if let Err(failure) = &checked {
@@ -42,4 +48,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         bail!("the tests passed, but the check failed; see above, or run `cargo xtask check`");
     }
     Ok(())
+}
+
+/// The seed is shown also when it passes; `SHARD_CHAOS_SEED` repeats one.
+fn chaos(seconds: u64) -> Result<()> {
+    web::run()?;
+    program::run(&mut program::cargo(&["build", "--workspace", "--locked"]))?;
+    let mut tests = program::cargo(&["test", "--locked", "--package", "shard-tests"]);
+    tests.args(["--test", "chaos", "--", "--nocapture", "whatever_goes_away"]);
+    program::run(tests.env("SHARD_CHAOS_SECONDS", seconds.to_string()))
 }

@@ -32,6 +32,7 @@ mod child;
 mod cli;
 mod client;
 mod daemon;
+mod dice;
 mod home;
 mod http;
 mod messages;
@@ -44,12 +45,13 @@ pub use browser::Browser;
 pub use cli::{Output, run_cli};
 pub use client::{Attached, Client};
 pub use daemon::DaemonProcess;
+pub use dice::Dice;
 pub use home::{Home, HomeBuilder, allow_all, ask_all};
 pub use http::{Http, HttpResponse};
 pub use messages::Mark;
 pub use model::{
     Gate, Provider, Reply, Request, ScriptedModel, UsageShape, comment, cut, error, error_event,
-    hang_up, hold, pause, raw, text, thinking, tool, usage,
+    hang_up, hold, pause, raw, stamp, text, thinking, tool, usage,
 };
 pub use procs::{alive, descendants, processes_under, signal, until};
 pub use turn::{Answer, Turn};

@@ -35,7 +35,7 @@ pub use reply::{Reply, UsageShape};
 pub use request::{Provider, Request};
 pub use step::{
     Hold, HttpError, Step, Text, Thinking, Tool, Usage, comment, cut, error, error_event, hang_up,
-    hold, pause, raw, text, thinking, tool, usage,
+    hold, pause, raw, stamp, text, thinking, tool, usage,
 };
 
 /// How long the waiting methods wait.

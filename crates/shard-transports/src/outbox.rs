@@ -14,8 +14,11 @@ const HIGH_WATER: usize = 256 * 1024;
 /// Largest batch that is written at once, in bytes, unless one text is larger.
 const BATCH: usize = 64 * 1024;
 
-/// How many texts over the bound may wait beside what counts: one message, and one `sync`.
+/// How many texts over the bound may wait beside what counts.
 const LARGE: usize = 2;
+
+/// What may wait of [`Outbox::push_state`], counted by itself: this many times the bound.
+const STATES: usize = 8;
 
 /// More waits than a peer may leave unread; the connection ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -43,13 +46,15 @@ pub struct Outbox {
 
 #[derive(Debug, Default)]
 struct State {
-    texts: VecDeque<Bytes>,
+    texts: VecDeque<(Bytes, Sort)>,
     /// Of all texts.
     bytes: usize,
-    /// Of those within the bound: what is held against it.
+    /// Of those that are held against the bound.
     counted: usize,
     /// How many texts are over the bound by themselves.
     large: usize,
+    /// Of those that say how things stand.
+    states: usize,
     /// A batch is being written.
     writing: bool,
     closed: bool,
@@ -57,6 +62,14 @@ struct State {
     overrun: bool,
     /// Threads that sleep until something changes.
     sleeping: usize,
+}
+
+/// What a text is held against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sort {
+    Usual,
+    Large,
+    State,
 }
 
 impl Outbox {
@@ -84,15 +97,30 @@ impl Outbox {
     /// [`OutboxFull`], and the queue is closed.
     pub fn push(&self, text: impl Into<Bytes>) -> Result<(), OutboxFull> {
         let text = text.into();
+        let large = text.len() > self.limit;
+        self.append(text, if large { Sort::Large } else { Sort::Usual })
+    }
+
+    /// Appends a text that says how things stand, after which the peer needs nothing that came
+    /// before. Whoever comes back to many agents gets many of them at once, however fast it reads,
+    /// so they have a bound of their own: eight times the other.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push).
+    pub fn push_state(&self, text: impl Into<Bytes>) -> Result<(), OutboxFull> {
+        self.append(text.into(), Sort::State)
+    }
+
+    fn append(&self, text: Bytes, sort: Sort) -> Result<(), OutboxFull> {
         let mut state = self.state();
         if state.closed {
             return Ok(());
         }
-        let large = text.len() > self.limit;
-        let full = if large {
-            state.large >= LARGE
-        } else {
-            state.counted + text.len() > self.limit
+        let full = match sort {
+            Sort::Usual => state.counted + text.len() > self.limit,
+            Sort::Large => state.large >= LARGE,
+            // One is let through, however large.
+            Sort::State => state.states > 0 && state.states + text.len() > STATES * self.limit,
         };
         if full {
             state.overrun = true;
@@ -100,12 +128,12 @@ impl Outbox {
             return Err(OutboxFull { limit: self.limit });
         }
         state.bytes += text.len();
-        if large {
-            state.large += 1;
-        } else {
-            state.counted += text.len();
+        match sort {
+            Sort::Usual => state.counted += text.len(),
+            Sort::Large => state.large += 1,
+            Sort::State => state.states += text.len(),
         }
-        state.texts.push_back(text);
+        state.texts.push_back((text, sort));
         self.wake(state);
         Ok(())
     }
@@ -170,7 +198,7 @@ impl Outbox {
             }
             state = self.sleep(state, Duration::MAX);
         }
-        let batch = state.pop_batch(self.limit).concat();
+        let batch = state.pop_batch().concat();
         state.writing = true;
         drop(state);
         self.emptied.notify_waiters();
@@ -185,7 +213,7 @@ impl Outbox {
             {
                 let mut state = self.state();
                 if !state.texts.is_empty() {
-                    let batch = state.pop_batch(self.limit);
+                    let batch = state.pop_batch();
                     drop(state);
                     self.emptied.notify_waiters();
                     return Some(batch);
@@ -254,16 +282,16 @@ impl Outbox {
 
 impl State {
     /// The oldest texts, up to a batch; at least one if there is any.
-    fn pop_batch(&mut self, limit: usize) -> Vec<Bytes> {
+    fn pop_batch(&mut self) -> Vec<Bytes> {
         let (mut batch, mut bytes) = (Vec::new(), 0);
-        while let Some(text) = self
+        while let Some((text, sort)) = self
             .texts
-            .pop_front_if(|text| bytes == 0 || bytes + text.len() <= BATCH)
+            .pop_front_if(|(text, _)| bytes == 0 || bytes + text.len() <= BATCH)
         {
-            if text.len() > limit {
-                self.large -= 1;
-            } else {
-                self.counted -= text.len();
+            match sort {
+                Sort::Usual => self.counted -= text.len(),
+                Sort::Large => self.large -= 1,
+                Sort::State => self.states -= text.len(),
             }
             bytes += text.len();
             batch.push(text);
@@ -329,6 +357,21 @@ mod tests {
             all.extend(batch);
         }
         assert_eq!(all, format!("small{}four{}", large(), large()).into_bytes());
+    }
+
+    #[test]
+    fn texts_that_say_how_things_stand_have_a_bound_of_their_own() {
+        let outbox = Outbox::new(10);
+        for _ in 0..STATES {
+            outbox.push_state("x".repeat(10)).unwrap();
+        }
+        outbox.push("y".repeat(10)).unwrap();
+        assert!(outbox.push_state("z").is_err());
+        let other = Outbox::new(10);
+        other.push_state("x".repeat(1000)).unwrap();
+        other.take();
+        other.push_state("x".repeat(80)).unwrap();
+        assert!(!other.is_overrun());
     }
 
     #[test]

@@ -42,7 +42,7 @@ fn rate(seconds: f64) -> String {
 }
 
 /// How long a process has kept cores busy, in seconds. The clock goes in steps of 10 ms.
-fn cpu_seconds(pid: u32) -> Result<f64> {
+pub(crate) fn cpu_seconds(pid: u32) -> Result<f64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
     // The name may hold blanks; it ends with the last parenthesis.
     let after_name = stat.rsplit(')').next().unwrap_or_default();

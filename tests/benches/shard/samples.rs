@@ -12,6 +12,12 @@ impl Samples {
         self.0.insert(place, time);
     }
 
+    /// Takes in what was measured elsewhere.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.0.extend(other.0);
+        self.0.sort_unstable();
+    }
+
     pub(crate) fn median(&self) -> Duration {
         self.share(1, 2)
     }
@@ -19,6 +25,11 @@ impl Samples {
     /// Nine in ten were not slower.
     pub(crate) fn p90(&self) -> Duration {
         self.share(9, 10)
+    }
+
+    /// Ninety-nine in a hundred were not slower.
+    pub(crate) fn p99(&self) -> Duration {
+        self.share(99, 100)
     }
 
     /// The time that this share of all was not slower than; zero when there is none.

@@ -132,6 +132,37 @@ async fn one_large_message_costs_nobody_the_connection() {
 }
 
 #[tokio::test]
+async fn who_comes_back_to_many_agents_at_once_is_not_slow() {
+    let long = "0123456789abcdef".repeat(3 * KIB);
+    let model = ScriptedModel::answering(move |_| reply![text(long.clone())]);
+    // Less than one `sync` of each agent together, beside what the system takes.
+    let site = bounded(64 * KIB, model).await;
+    let mut agents = Vec::new();
+    for _ in 0..10 {
+        let agent = site.agent().await;
+        agent.turn("say much").await;
+        agents.push(agent.id);
+    }
+    let back = site.daemon.connect().await;
+    back.hello().await;
+    back.stop_reading();
+    for id in &agents {
+        let attach = json!({ "type": "agent.attach", "id": id, "agent_id": id });
+        back.send(attach).await;
+    }
+    // The last one was answered when this is, as commands of an agent are carried out in order.
+    for id in &agents {
+        let other = site.daemon.connect().await;
+        other.attach(id).await;
+    }
+    back.go_on_reading();
+    for id in &agents {
+        let is = |m: &Value| m["type"] == "sync" && m["agent_id"] == id.as_str();
+        back.wait_for(Mark::START, "the sync of each", is).await;
+    }
+}
+
+#[tokio::test]
 async fn a_small_bound_for_clients_is_none_for_agents() {
     let long = "0123456789abcdef".repeat(32 * KIB);
     let model = ScriptedModel::start([reply![text(long.clone()).chunks(8)]]);

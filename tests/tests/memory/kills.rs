@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use shard_testkit::{
-    AgentProcess, Home, Mark, Reply, Request, ScriptedModel, reply, text, tool, usage,
+    AgentProcess, Dice, Home, Mark, Reply, Request, ScriptedModel, reply, text, tool, usage,
 };
 use shard_types::{Checkpoint, EntryBody};
 
@@ -31,26 +31,6 @@ fn answer(request: &Request) -> Reply {
         ]
     };
     reply.then(usage(context, 50, 0))
-}
-
-/// Chance from a seed, so that a failure can be had again.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % end
-    }
-}
-
-fn seed() -> u64 {
-    let given = std::env::var("SHARD_TEST_SEED")
-        .ok()
-        .and_then(|seed| seed.parse().ok());
-    given.unwrap_or_else(shard_types::time::now_ms)
 }
 
 /// What a client was shown or told to be safe: ids of messages, and of calls with results.
@@ -84,9 +64,7 @@ fn kept(home: &Home) -> HashSet<String> {
 
 #[tokio::test]
 async fn nothing_that_was_acknowledged_or_shown_is_lost_whenever_the_agent_is_killed() {
-    let seed = seed();
-    println!("SHARD_TEST_SEED={seed}");
-    let mut dice = Dice(seed);
+    let mut dice = Dice::from_env("SHARD_TEST_SEED");
     let model = ScriptedModel::answering(answer);
     let home = Home::builder()
         .model(&model)
@@ -120,12 +98,12 @@ async fn nothing_that_was_acknowledged_or_shown_is_lost_whenever_the_agent_is_ki
     assert!(last.quit().await.success());
     let kept = kept(&home);
     let lost: Vec<_> = promised.iter().filter(|id| !kept.contains(*id)).collect();
-    assert_eq!(lost, [""; 0], "seed {seed}");
+    assert_eq!(lost, [""; 0]);
     let rows = std::fs::read_to_string(home.session_file()).unwrap();
     let compactions = rows
         .lines()
         .filter(|row| row.contains(r#""type":"compaction""#))
         .count();
     // How many depends on how far a busy machine gets between two kills.
-    assert!(compactions >= 1, "{compactions} with seed {seed}");
+    assert!(compactions >= 1, "{compactions}");
 }

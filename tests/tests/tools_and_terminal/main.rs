@@ -10,6 +10,7 @@ mod histories;
 mod kill_points;
 mod pictures;
 mod pty;
+mod resending;
 mod results;
 mod signals;
 mod terminal;

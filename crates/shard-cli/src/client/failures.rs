@@ -30,6 +30,13 @@ pub(crate) fn lost() -> Failure {
     failure("the daemon ended the connection; start it again with `shard daemon` or `shard web`")
 }
 
+pub(super) fn gone(why: Failure) -> Failure {
+    failure(format!(
+        "the daemon went away before it had answered, so whether this was done is not known: `shard ls` and `shard log ID` tell; {}",
+        why.message
+    ))
+}
+
 pub(super) fn other_version(theirs: &str) -> Failure {
     // What a stranger says of itself may hold anything.
     let theirs: String = theirs.chars().take(40).collect();

@@ -28,10 +28,10 @@ use shard_types::{AgentId, AgentInfo, ErrorCode};
 use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
 use tokio::net::unix::OwnedWriteHalf;
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout};
 
 pub(crate) use self::failures::lost;
-use self::failures::{no_daemon, other_version, silent, unreachable};
+use self::failures::{gone, no_daemon, other_version, silent, unreachable};
 use crate::failure::{FAILED, Failure, REFUSED};
 use crate::places::Places;
 
@@ -47,6 +47,12 @@ pub(crate) const ANSWER: Duration = Duration::from_secs(15);
 /// How long an answer may take for which a process may have to be started.
 pub(crate) const START: Duration = Duration::from_secs(45);
 
+/// How long another daemon may take to be there after one went away in the middle of a command.
+const COMING_BACK: Duration = Duration::from_secs(10);
+
+/// The pause between two looks for it.
+const LOOKING: Duration = Duration::from_millis(100);
+
 /// The code of an answer that does not fit into a message.
 const TOO_LARGE: &str = "TOO_LARGE";
 
@@ -58,6 +64,8 @@ pub(crate) struct Client {
     pub(crate) server_version: String,
     /// The number of the last command.
     last: u64,
+    /// The daemon has ended the connection.
+    lost: bool,
     /// What came while an answer was waited for, which is never for long.
     early: VecDeque<ServerMessage>,
 }
@@ -106,8 +114,46 @@ impl Client {
             writer,
             server_version: greeting.server_version,
             last: 0,
+            lost: false,
             early: VecDeque::new(),
         })
+    }
+
+    /// Connects to the daemon that takes the place of one that went away.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect), when there is none within 10 s.
+    pub(crate) async fn come_back(places: &Places) -> Result<Self, Failure> {
+        let deadline = Instant::now() + COMING_BACK;
+        loop {
+            match Self::connect(places).await {
+                Err(_) if Instant::now() < deadline => sleep(LOOKING).await,
+                done => return done.map_err(gone),
+            }
+        }
+    }
+
+    /// Whether the daemon has ended the connection.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost
+    }
+
+    /// Does what has a request key, and so happens once however often it is sent. If the daemon goes
+    /// away before it has answered, it is sent to the next one.
+    ///
+    /// # Errors
+    /// Those of the attempt, and of [`come_back`](Self::come_back).
+    pub(crate) async fn start<T>(
+        &mut self,
+        places: &Places,
+        mut attempt: impl AsyncFnMut(&mut Self) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        loop {
+            match attempt(self).await {
+                Err(_) if self.lost => *self = Self::come_back(places).await?,
+                done => return done,
+            }
+        }
     }
 
     /// Sends a command to the daemon; gives the `id` that its answer will have.
@@ -131,7 +177,10 @@ impl Client {
         let line = format!("{{\"id\":\"{id}\",{body}\n");
         match timeout(SENDING, self.writer.write_all(line.as_bytes())).await {
             Ok(Ok(())) => Ok(id),
-            Ok(Err(_)) => Err(lost()),
+            Ok(Err(_)) => {
+                self.lost = true;
+                Err(lost())
+            }
             Err(_) => Err(silent()),
         }
     }
@@ -162,7 +211,11 @@ impl Client {
 
     async fn read(&mut self) -> Option<ServerMessage> {
         loop {
-            match self.records.next().await? {
+            let Some(record) = self.records.next().await else {
+                self.lost = true;
+                return None;
+            };
+            match record {
                 Record::Line(line) => match ServerMessage::read(&line) {
                     Ok(message) => return Some(message),
                     Err(error) => tracing::warn!(%error, "a message cannot be read"),

@@ -31,7 +31,7 @@ pub(crate) fn run(args: &AttachArgs) -> Result<(), Failure> {
         let agent_id = client.find(&args.agent).await?.agent_id;
         if interactive {
             let (attached, sync) = client.attach(&agent_id, AttachRole::Interactive).await?;
-            Talk::begin(client, attached, sync)?.run().await
+            Talk::begin(client, places, attached, sync)?.run().await
         } else {
             let (_, sync) = client.attach(&agent_id, AttachRole::Observer).await?;
             watch(client, &agent_id, &sync).await

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::json;
-use shard_protocol::{AgentCreate, AgentCreated, AttachRole, DaemonCommand, ErrorBody};
+use shard_protocol::{AgentCreate, AgentCreated, DaemonCommand, ErrorBody};
 use shard_types::{AgentId, HeadlessPolicy};
 
 use super::{block_on, prompt, request_key};
@@ -23,17 +23,20 @@ pub(crate) fn run(args: NewArgs) -> Result<(), Failure> {
         let mut client = Client::connect(&places).await?;
         let (json, text) = (args.json, args.prompt.clone());
         let wish = wish(args, &places)?;
-        let id = client.send(DaemonCommand::AgentCreate(wish)).await?;
-        let answer = client.answer(&id, START).await?;
-        let AgentCreated { agent_id, .. } = serde_json::from_value(answer.map_err(explained)?)?;
+        let create = async |client: &mut Client| {
+            let wish = DaemonCommand::AgentCreate(wish.clone());
+            let id = client.send(wish).await?;
+            let answer = client.answer(&id, START).await?;
+            Ok(serde_json::from_value(answer.map_err(explained)?)?)
+        };
+        let AgentCreated { agent_id, .. } = client.start(&places, create).await?;
         if json {
             print(&json!({ "agent_id": agent_id }).to_string())?;
         } else {
             print(agent_id.as_str())?;
         }
         if let Some(text) = text {
-            client.attach(&agent_id, AttachRole::Observer).await?;
-            prompt::send(&mut client, &agent_id, text).await?;
+            prompt::send(&mut client, &places, &agent_id, text).await?;
         }
         Ok(())
     })

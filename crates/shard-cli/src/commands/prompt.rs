@@ -29,8 +29,7 @@ pub(crate) fn run(args: PromptArgs) -> Result<(), Failure> {
     block_on(async {
         let mut client = Client::connect(&places).await?;
         let agent_id = client.find(&args.agent).await?.agent_id;
-        client.attach(&agent_id, AttachRole::Observer).await?;
-        let accepted = send(&mut client, &agent_id, text).await?;
+        let accepted = send(&mut client, &places, &agent_id, text).await?;
         if !args.wait {
             return Ok(());
         }
@@ -58,18 +57,23 @@ fn from_stdin() -> Result<String, Failure> {
     Ok(text.to_owned())
 }
 
-/// Sends a prompt to an agent that the client is attached to. It waits for its turn if one runs.
+/// Attaches to an agent and sends it a prompt, once. It waits for its turn if one runs.
 pub(super) async fn send(
     client: &mut Client,
+    places: &Places,
     agent_id: &AgentId,
     text: String,
 ) -> Result<Accepted, Failure> {
     let prompt = prompt(text)?;
-    let id = client.send_to(agent_id, prompt.into()).await?;
-    let answer = client.answer(&id, START).await?;
-    Ok(serde_json::from_value(
-        answer.map_err(Failure::from_answer)?,
-    )?)
+    let attempt = async |client: &mut Client| {
+        client.attach(agent_id, AttachRole::Observer).await?;
+        let id = client.send_to(agent_id, prompt.clone().into()).await?;
+        let answer = client.answer(&id, START).await?;
+        Ok(serde_json::from_value(
+            answer.map_err(Failure::from_answer)?,
+        )?)
+    };
+    client.start(places, attempt).await
 }
 
 /// A prompt that is done next, whatever the agent is doing.

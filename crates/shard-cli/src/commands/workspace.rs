@@ -155,7 +155,8 @@ async fn started(
     json: bool,
     places: &Places,
 ) -> Result<(), Failure> {
-    let data = call(client, command).await?;
+    let attempt = async |client: &mut Client| call(client, command.clone()).await;
+    let data = client.start(places, attempt).await?;
     if json {
         print(&serde_json::to_string_pretty(&data)?)?;
         return Ok(());

@@ -89,6 +89,12 @@ impl Attachments {
             .for_each(|client| client.forward(line.clone()));
     }
 
+    /// Sends the `sync` of another process to all that were welcomed.
+    pub(super) fn send_sync(&self, sync: &Bytes) {
+        self.listening()
+            .for_each(|client| client.send_sync(sync.clone()));
+    }
+
     /// Sends a line to all that were welcomed and are not among these.
     pub(super) fn send_but(&self, line: &Bytes, but: &[ClientId]) {
         self.listening()
@@ -103,7 +109,7 @@ impl Attachments {
             for welcome in attachment.reserved.drain(..) {
                 attachment.role = welcome.role;
                 answer(welcome);
-                attachment.client.send(sync.clone());
+                attachment.client.send_sync(sync.clone());
             }
         }
     }

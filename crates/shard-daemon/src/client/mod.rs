@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use shard_protocol::{DaemonEvent, PROTOCOL_VERSION, ServerMessage};
-use shard_transports::Outbox;
+use shard_transports::{Outbox, OutboxFull};
 use shard_types::PrincipalId;
 use shard_types::event::Hello;
 
@@ -58,7 +58,17 @@ impl Client {
     /// and nobody else notices.
     pub(crate) fn send(&self, line: Bytes) {
         self.metrics.sent_bytes.add(line.len());
-        if let Err(error) = self.outbox.push(line) {
+        self.sent(self.outbox.push(line));
+    }
+
+    /// Sends a `sync`, the same way.
+    pub(crate) fn send_sync(&self, line: Bytes) {
+        self.metrics.sent_bytes.add(line.len());
+        self.sent(self.outbox.push_state(line));
+    }
+
+    fn sent(&self, sent: Result<(), OutboxFull>) {
+        if let Err(error) = sent {
             self.metrics.slow_clients.add(1);
             tracing::info!(client = self.id.0, %error, "a connection is closed");
         }

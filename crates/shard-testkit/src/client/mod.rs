@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::{Mutex, watch};
+use tokio::task::AbortHandle;
 use tokio_tungstenite::WebSocketStream;
 
 use crate::messages::{Mark, Messages};
@@ -28,7 +29,17 @@ pub struct Client {
     sink: Mutex<Sink>,
     reading: watch::Sender<bool>,
     close_code: Arc<watch::Sender<Option<u16>>>,
+    /// Holds the connection open for as long as it reads.
+    reader: Option<AbortHandle>,
     last_id: AtomicU64,
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        if let Some(reader) = &self.reader {
+            reader.abort();
+        }
+    }
 }
 
 impl Client {
@@ -60,11 +71,12 @@ impl Client {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let client = Self {
+        let mut client = Self {
             messages: Arc::default(),
             sink: Mutex::new(sink),
             reading: watch::Sender::new(true),
             close_code: Arc::default(),
+            reader: None,
             last_id: AtomicU64::new(0),
         };
         let messages = client.messages.clone();
@@ -73,10 +85,11 @@ impl Client {
             client.reading.subscribe(),
             client.close_code.clone(),
         );
-        tokio::spawn(async move {
+        let reader = tokio::spawn(async move {
             reading.await;
             messages.close();
         });
+        client.reader = Some(reader.abort_handle());
         client
     }
 
@@ -97,6 +110,25 @@ impl Client {
     #[must_use]
     pub fn messages_since(&self, mark: Mark) -> Vec<Value> {
         self.messages.range(mark, Mark(usize::MAX))
+    }
+
+    /// The messages from a place on, as far as they came; the place moves behind them.
+    ///
+    /// # Panics
+    /// When a line was no message.
+    pub fn take_since(&self, mark: &mut Mark) -> Vec<Value> {
+        let broken = self.messages.broken();
+        assert_eq!(broken, None, "a line that is no message");
+        let end = self.messages.mark();
+        let taken = self.messages.range(*mark, end);
+        *mark = end;
+        taken
+    }
+
+    /// Whether a message came after the mark, or the connection ended, before so much time passed.
+    pub async fn has_news(&self, mark: Mark, patience: Duration) -> bool {
+        let first = self.messages.first(mark, patience, |_| true).await;
+        first.is_ok() || self.messages.is_closed()
     }
 
     /// The first message from the mark on that the predicate takes. After 20 s, or when the
@@ -255,6 +287,12 @@ impl Client {
     pub async fn ended(&self) -> Option<u16> {
         let ended = self.messages.drained(DEADLINE).await;
         assert!(ended, "waited {DEADLINE:?} until the connection ends");
+        *self.close_code.borrow()
+    }
+
+    /// The close code of a WebSocket that has ended, if there was one.
+    #[must_use]
+    pub fn close_code(&self) -> Option<u16> {
         *self.close_code.borrow()
     }
 

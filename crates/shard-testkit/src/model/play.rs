@@ -10,7 +10,7 @@ use super::log::Signed;
 use super::reply::{Reply, Shape};
 use super::request::{Provider, Request};
 use super::server::Shared;
-use super::step::{CallId, HttpError, Signature, Step, Text, Thinking, Tool, Usage};
+use super::step::{CallId, HttpError, Signature, Step, Text, Thinking, Tool, Usage, text};
 
 /// Reported when the script says nothing about tokens.
 const USUAL_USAGE: Usage = Usage {
@@ -96,6 +96,10 @@ impl Player<'_> {
             Step::Comment(text) => self.write(format!(": {text}\n\n").as_bytes()).await?,
             Step::Raw(bytes) => self.write(&bytes).await?,
             Step::Text(text) => self.text(&text).await?,
+            Step::Stamp(since) => {
+                let passed = since.elapsed().as_micros();
+                self.text(&text(format!("{passed} "))).await?;
+            }
             Step::Thinking(thinking) => self.thinking(&thinking).await?,
             Step::Tool(tool) => self.tool(&tool).await?,
         }

@@ -2,7 +2,7 @@
 
 mod content;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -16,6 +16,8 @@ pub use content::{Text, Thinking, Tool, Usage, text, thinking, tool, usage};
 pub enum Step {
     /// Words.
     Text(Text),
+    /// The microseconds since then, and a blank.
+    Stamp(Instant),
     /// Thoughts.
     Thinking(Thinking),
     /// A tool call.
@@ -88,6 +90,12 @@ pub fn hold(gate: &Gate) -> Hold {
         gate: gate.clone(),
         silent: false,
     }
+}
+
+/// Says how many microseconds have passed since then when this is said, with a blank behind it.
+#[must_use]
+pub fn stamp(since: Instant) -> Step {
+    Step::Stamp(since)
 }
 
 /// Waits, watching for the client to go away.

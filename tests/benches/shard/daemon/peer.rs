@@ -48,8 +48,12 @@ impl Peer {
 
     /// Reads until a message of this type. A look at the text is enough: parsing would be measured.
     pub(crate) fn until(&mut self, kind: &str) -> Result<&str> {
-        let wanted = format!("\"type\":\"{kind}\"");
-        while !self.line()?.contains(&wanted) {}
+        self.until_text(&format!("\"type\":\"{kind}\""))
+    }
+
+    /// Reads until a line that holds this.
+    pub(crate) fn until_text(&mut self, wanted: &str) -> Result<&str> {
+        while !self.line()?.contains(wanted) {}
         Ok(&self.line)
     }
 

@@ -85,7 +85,7 @@ pub(crate) fn times() -> Result<Many> {
 }
 
 /// What the daemon keeps of an agent, as it writes it.
-fn store(state_home: &Path, number: usize) -> Result<()> {
+pub(super) fn store(state_home: &Path, number: usize) -> Result<()> {
     let (agent, session) = (
         format!("agent-{number:032x}"),
         format!("session-{number:032x}"),

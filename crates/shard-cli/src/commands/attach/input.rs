@@ -55,8 +55,17 @@ impl Talk {
         self.send(command).await
     }
 
-    async fn send(&mut self, command: AgentCommand) -> Result<Stay, Failure> {
-        self.client.send_to(&self.agent_id, command).await?;
+    /// Sends a command. What has a request key is sent again if the daemon goes away first.
+    pub(super) async fn send(&mut self, command: AgentCommand) -> Result<Stay, Failure> {
+        let has_key = matches!(command, AgentCommand::Prompt(_) | AgentCommand::Steer(_));
+        let sent = self.client.send_to(&self.agent_id, command.clone()).await;
+        match (sent, has_key) {
+            (Ok(id), true) => self.unanswered.push((id, command)),
+            (Err(_), true) if self.client.is_lost() => {
+                self.unanswered.push((String::new(), command));
+            }
+            (sent, _) => _ = sent?,
+        }
         Ok(Continue(()))
     }
 

@@ -5,7 +5,9 @@ use std::ops::ControlFlow::{self, Break, Continue};
 
 use anyhow::Context;
 use shard_core::gate::visible;
-use shard_protocol::{Aborted, Answered, Attached, DaemonEvent, Response, ServerMessage};
+use shard_protocol::{
+    Aborted, AgentCommand, Answered, AttachRole, Attached, DaemonEvent, Response, ServerMessage,
+};
 use shard_types::event::{AgentEvent, Sync, UiKind, UiRequest};
 use shard_types::{AgentId, AgentStatus, RequestId, Role, RuntimeState};
 use tokio::signal::unix::{SignalKind, signal};
@@ -14,12 +16,14 @@ use super::super::asked_to_end;
 use super::super::show::{Follower, Question, Questions, Screen, Style, Terminal, answered};
 use super::typed::HELP;
 use super::{heading, recent};
-use crate::client::{Client, lost, outcome};
+use crate::client::{Client, outcome};
 use crate::failure::{FAILED, Failure};
+use crate::places::Places;
 
 /// One attachment, from its `sync` to its end.
 pub(super) struct Talk {
     pub(super) client: Client,
+    places: Places,
     pub(super) agent_id: AgentId,
     pub(super) screen: Screen,
     follower: Follower,
@@ -31,6 +35,8 @@ pub(super) struct Talk {
     pub(super) answered: HashSet<RequestId>,
     /// Prompts that were typed here and are not shown again.
     pub(super) own: Vec<String>,
+    /// What has a request key and was not answered, by the id of its answer.
+    pub(super) unanswered: Vec<(String, AgentCommand)>,
     /// A turn runs.
     pub(super) running: bool,
 }
@@ -39,7 +45,12 @@ pub(super) struct Talk {
 pub(super) type Stay = ControlFlow<()>;
 
 impl Talk {
-    pub(super) fn begin(client: Client, attached: Attached, sync: Sync) -> Result<Self, Failure> {
+    pub(super) fn begin(
+        client: Client,
+        places: Places,
+        attached: Attached,
+        sync: Sync,
+    ) -> Result<Self, Failure> {
         let terminal = Terminal::open()?;
         let screen = Screen::joined()?;
         let mut follower = Follower::new(screen.printer.clone(), Style::Text);
@@ -50,6 +61,7 @@ impl Talk {
         recent(&sync, &mut follower, &screen, &agent_id);
         let mut talk = Self {
             client,
+            places,
             agent_id,
             screen,
             follower,
@@ -58,6 +70,7 @@ impl Talk {
             askers: HashMap::new(),
             answered: HashSet::new(),
             own: Vec::new(),
+            unanswered: Vec::new(),
             running: false,
         };
         talk.synced(sync);
@@ -77,7 +90,7 @@ impl Talk {
                         self.take(message);
                         Ok(Continue(()))
                     }
-                    None => Err(lost()),
+                    None => self.come_back().await,
                 },
                 line = self.terminal.line() => match line {
                     Some(line) => self.typed(&line).await,
@@ -102,6 +115,27 @@ impl Talk {
         }
         self.screen.finish();
         outcome
+    }
+
+    /// Goes on with the daemon that takes the place of the one that went away, and sends it again
+    /// what that one has not answered.
+    async fn come_back(&mut self) -> Result<Stay, Failure> {
+        self.screen.printer.end_line();
+        self.note("the daemon ended the connection; waiting for another one");
+        self.client = Client::come_back(&self.places).await?;
+        let role = AttachRole::Interactive;
+        let (_, sync) = self.client.attach(&self.agent_id, role).await?;
+        let note = format!(
+            "it is back; `shard log {}` shows what was said meanwhile",
+            self.agent_id
+        );
+        self.note(&note);
+        self.answered.clear();
+        self.synced(sync);
+        for (_, command) in std::mem::take(&mut self.unanswered) {
+            _ = self.send(command).await?;
+        }
+        Ok(Continue(()))
     }
 
     pub(super) fn note(&self, text: &str) {
@@ -227,6 +261,7 @@ impl Talk {
     }
 
     fn response(&mut self, response: Response) {
+        self.unanswered.retain(|(id, _)| *id != response.id);
         let command = response.command.clone();
         let data = match outcome(response) {
             Ok(data) => data,

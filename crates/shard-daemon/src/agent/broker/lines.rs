@@ -184,7 +184,7 @@ impl Broker {
             let audience = self.agent.audience();
             audience
                 .attachments
-                .send(&self.spliced_sync(&audience, sync));
+                .send_sync(&self.spliced_sync(&audience, sync));
         }
         self.welcome(sync);
         for waiting in std::mem::take(&mut self.waiting) {
