@@ -186,6 +186,10 @@ pub enum Checkpoint {
     PromptsCleared {
         /// Their message ids.
         message_ids: Vec<EntryId>,
+        /// Their senders were told that they were not accepted: a key that one of them came with
+        /// is as good as new.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        refused: bool,
     },
     /// A call passed the gate and is about to run: without a result it was interrupted.
     ToolStarted {

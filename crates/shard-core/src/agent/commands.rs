@@ -93,12 +93,13 @@ impl AgentSession {
 
     /// A prompt is not safe on the disk, and its sender was told so: it does not run, now or later.
     pub(super) fn not_kept(&mut self, message_id: &EntryId, error: &str) {
-        self.queue.forget(message_id);
-        let message_ids = vec![message_id.clone()];
+        self.queue.refuse(message_id);
+        let mark = Checkpoint::PromptsCleared {
+            message_ids: vec![message_id.clone()],
+            refused: true,
+        };
         // If not even this can be written, there is nothing more to be done about it here.
-        _ = self
-            .store
-            .checkpoint(Checkpoint::PromptsCleared { message_ids });
+        _ = self.store.checkpoint(mark);
         self.queue_changed();
         self.fail_turn(error);
     }
@@ -186,6 +187,7 @@ impl AgentSession {
         if !message_ids.is_empty() {
             let mark = Checkpoint::PromptsCleared {
                 message_ids: message_ids.clone(),
+                refused: false,
             };
             self.store
                 .checkpoint(mark)

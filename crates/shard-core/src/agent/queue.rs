@@ -147,6 +147,12 @@ impl Queue {
             .retain(|prompt| prompt.message_id != *message_id);
     }
 
+    /// A prompt was not accepted after all, as its sender was told: whoever sends it again means it.
+    pub(super) fn refuse(&mut self, message_id: &EntryId) {
+        self.forget(message_id);
+        self.keys.retain(|used| used.message_id != *message_id);
+    }
+
     /// The one that the next turn starts with.
     pub(super) fn first(&self) -> Option<Accepted> {
         self.waiting.front().cloned()

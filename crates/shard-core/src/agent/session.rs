@@ -214,9 +214,13 @@ impl AgentSession {
                     images: images.clone(),
                     request_key: request_key.clone(),
                 }),
-                EntryBody::Checkpoint(Checkpoint::PromptsCleared { message_ids }) => {
-                    message_ids.iter().for_each(|id| self.queue.forget(id));
-                }
+                EntryBody::Checkpoint(Checkpoint::PromptsCleared {
+                    message_ids,
+                    refused,
+                }) => message_ids.iter().for_each(|id| match refused {
+                    true => self.queue.refuse(id),
+                    false => self.queue.forget(id),
+                }),
                 EntryBody::Checkpoint(Checkpoint::ReasoningLevelChanged { effort, .. }) => {
                     self.effort = Effort::named(effort);
                 }

@@ -393,7 +393,7 @@ impl Bench {
         for row in self.rows() {
             match row.body {
                 EntryBody::Message(_) => delivered.push(row.id),
-                EntryBody::Checkpoint(Checkpoint::PromptsCleared { message_ids }) => {
+                EntryBody::Checkpoint(Checkpoint::PromptsCleared { message_ids, .. }) => {
                     cleared.extend(message_ids);
                 }
                 _ => {}

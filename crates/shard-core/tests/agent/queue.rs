@@ -208,6 +208,33 @@ async fn a_request_key_starts_one_thing_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_key_of_what_was_given_back_is_used_and_one_of_what_was_refused_is_new() {
+    for refused in [false, true] {
+        let mut bench = Bench::new().await;
+        bench.prompt("go").await;
+        let _call = bench.call().await;
+        let keyed = json!({"type": "steer", "message": "more", "request_key": "k"});
+        let first = bench.request(keyed.clone()).await.unwrap();
+        bench.abort().await;
+        bench.handle.close().await;
+        if refused {
+            // As it is noted when the disk does not take what was accepted.
+            let text = std::fs::read_to_string(bench.path()).unwrap();
+            let given_back = format!(r#""messageIds":[{}]"#, first["message_id"]);
+            let noted = text.replace(&given_back, &format!(r#"{given_back},"refused":true"#));
+            assert_ne!(noted, text);
+            std::fs::write(bench.path(), noted).unwrap();
+        }
+        let mut bench = bench.reopen().await;
+        bench.until("sync").await;
+        let again = bench.request(keyed).await.unwrap();
+        let duplicate = again.get("duplicate") == Some(&json!(true));
+        assert_eq!(duplicate, !refused, "{again}");
+        assert_eq!(again["message_id"] == first["message_id"], duplicate);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn two_hundred_keys_are_remembered() {
     let mut bench = Bench::new().await;
     bench.prompt("go").await;

@@ -133,6 +133,8 @@ pub(crate) const KINDS: &[(&str, Read, &[&str])] = &[
              "images":[{"type":"image","data":"iVBORw0=","mime_type":"image/png"}],"requestKey":"k"}}"#,
         r#"{"id":"msg-3","parentId":"msg-2","timestamp":2,"type":"checkpoint","details":
             {"artifactKind":"prompts_cleared","messageIds":["msg-3"]}}"#,
+        r#"{"id":"msg-9","parentId":null,"timestamp":1,"type":"checkpoint","details":
+            {"artifactKind":"prompts_cleared","messageIds":["msg-3"],"refused":true}}"#,
         r#"{"id":"msg-4","parentId":"msg-3","timestamp":2,"type":"checkpoint","details":
             {"artifactKind":"tool_started","toolCallId":"tc1"}}"#,
         r#"{"id":"msg-5","parentId":"msg-4","timestamp":2,"type":"checkpoint","details":
