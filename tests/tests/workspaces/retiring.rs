@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::{Site, cwd, word};
 
 /// What is done in a worktree, what undoes it, the kind of the refusal, and words of its reason.
-const HELD: [(&str, &str, &str, &str); 15] = [
+const HELD: [(&str, &str, &str, &str); 18] = [
     (
         "echo x >> README.md",
         "git checkout -q README.md",
@@ -81,6 +81,26 @@ const HELD: [(&str, &str, &str, &str); 15] = [
         "not to look at \"README.md\"",
     ),
     (
+        "echo x > lib/a",
+        "rm lib/a",
+        "dirty",
+        "\"lib\", the place of a submodule",
+    ),
+    (
+        "git config core.ignoreCase true; echo x > readme.md",
+        "git config --unset core.ignoreCase; rm readme.md",
+        "dirty",
+        "1 untracked): readme.md",
+    ),
+    (
+        "touch -d @1700000000 README.md; git update-index -q --refresh; git config core.checkStat minimal; \
+         git config core.trustctime false; tr a-z A-Z < README.md > ../up; mv ../up README.md; \
+         touch -d @1700000000 README.md; git diff --quiet",
+        "git config --unset core.checkStat; git config --unset core.trustctime; git checkout -q README.md",
+        "dirty",
+        "1 changed): README.md",
+    ),
+    (
         "git update-ref refs/worktree/mine HEAD",
         "git update-ref -d refs/worktree/mine",
         "dirty",
@@ -100,6 +120,10 @@ async fn what_is_nowhere_else_stays_and_is_named() {
     site.home.write("docs/a", "x\n");
     site.home.write(".gitignore", ".env\n");
     site.home.git(&["add", "."]);
+    site.sh(
+        &site.home.work(),
+        "git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),lib",
+    );
     site.home.git(&["commit", "--quiet", "-m", "docs"]);
     let made = site.at_rest(json!({ "branch": "work/x" })).await;
     for (how, back, kind, words) in HELD {

@@ -50,11 +50,8 @@ impl Workspaces {
             return Ok(Some(found));
         }
         let place = self.git.in_worktree(&record.cwd, &record.git_dir());
-        if let Some(path) = unwatched(&place, &record.cwd).await? {
-            return Ok(Some(format!(
-                "git was told not to look at {path:?}, which may have changed; undo that with \
-                 `git update-index --no-assume-unchanged --no-skip-worktree`"
-            )));
+        if let Some(found) = overlooked(&place, &record.cwd).await? {
+            return Ok(Some(found));
         }
         // As late as can be: what comes after it is not seen.
         let changes = Changes::read(&place).await?;
@@ -211,20 +208,36 @@ impl Changes {
     }
 }
 
-/// A file that git was told to take for unchanged, or to be without though it is there.
-async fn unwatched(place: &Place<'_>, root: &Path) -> Result<Option<String>, ErrorBody> {
-    let files = place.work(&["ls-files", "-v", "-z"]).await;
+/// What the list of changes says nothing of: a file that git was told to take for unchanged, or to
+/// be without though it is there, and files in the place of a submodule that was not cloned.
+async fn overlooked(place: &Place<'_>, root: &Path) -> Result<Option<String>, ErrorBody> {
+    let files = place.work(&["ls-files", "-v", "--stage", "-z"]).await;
     let files = files.map_err(|error| failed(&error))?;
     let root = root.to_owned();
     // There may be a million to look at.
     let look = move || {
-        let mut files = files.split(|byte| *byte == 0).filter(|line| line.len() > 2);
-        let found = files.find(|line| {
-            let path = root.join(OsStr::from_bytes(&line[2..]));
-            let there = || fs::symlink_metadata(path).is_ok();
-            line[0].is_ascii_lowercase() || (line[0] == b'S' && there())
-        });
-        found.map(|line| String::from_utf8_lossy(&line[2..]).into_owned())
+        files.split(|byte| *byte == 0).find_map(|line| {
+            let tab = line.iter().position(|byte| *byte == b'\t')?;
+            let (about, name) = (&line[..tab], &line[tab + 1..]);
+            let path = root.join(OsStr::from_bytes(name));
+            let shown = String::from_utf8_lossy(name);
+            let there = || fs::symlink_metadata(&path).is_ok();
+            if about[0].is_ascii_lowercase() || (about[0] == b'S' && there()) {
+                return Some(format!(
+                    "git was told not to look at {shown:?}, which may have changed; undo that with \
+                     `git update-index --no-assume-unchanged --no-skip-worktree`"
+                ));
+            }
+            // One that was cloned is found as a repository of its own.
+            let submodule = about[1..].starts_with(b" 160000 ");
+            let filled = submodule && has_entries(&path) && !path.join(".git").exists();
+            filled.then(|| {
+                format!(
+                    "it holds files in {shown:?}, the place of a submodule, where git does not \
+                     look; move or remove them"
+                )
+            })
+        })
     };
     let looked = tokio::task::spawn_blocking(look).await;
     looked.map_err(|error| cannot_know(&error.to_string()))
