@@ -34,12 +34,17 @@ const FIXED: [(&str, &str); 9] = [
 ];
 
 /// Stronger than what any file configures.
-const CONFIGURED: [(&str, &str); 9] = [
+const CONFIGURED: [(&str, &str); 13] = [
     ("core.hooksPath", "/dev/null"),
     ("core.fsmonitor", "false"),
     ("core.untrackedCache", "false"),
     // A graph of commits that lies would prove what is not so.
     ("core.commitGraph", "false"),
+    // What would hide a changed file, or take one for another that is spelled almost like it.
+    ("core.ignoreCase", "false"),
+    ("core.ignoreStat", "false"),
+    ("core.trustctime", "true"),
+    ("core.checkStat", "default"),
     ("core.sshCommand", "false"),
     ("submodule.recurse", "false"),
     ("log.showSignature", "false"),
