@@ -219,6 +219,12 @@ async fn what_cannot_be_proven_is_asked() {
     let (kind, reason) = site.kept(&made, None).await;
     assert_eq!(kind, "confirmation_required");
     assert!(reason.contains("\"stable\" is gone"), "{reason}");
+    // It is another name of the branch itself.
+    site.home
+        .git(&["symbolic-ref", "refs/heads/stable", "refs/heads/a"]);
+    site.sh(cwd(&made), "git commit -qm work --allow-empty");
+    assert_eq!(site.kept(&made, None).await.0, "confirmation_required");
+    site.home.git(&["symbolic-ref", "-d", "refs/heads/stable"]);
     // There never was one.
     site.home.git(&["checkout", "--quiet", "--detach"]);
     let made = site.at_rest(json!({ "branch": "b" })).await;

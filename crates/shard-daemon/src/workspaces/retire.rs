@@ -132,7 +132,11 @@ impl Workspaces {
             )));
         };
         let named = short(target);
-        if *target == record.branch_ref() || self.tip(target, record).await?.is_none() {
+        if self
+            .meant(target, record)
+            .await?
+            .is_none_or(|full| full == record.branch_ref())
+        {
             return Ok(Some(format!(
                 "its integration target {named:?} is gone, so that nothing proves that the work on \
                  {branch:?} has arrived"
@@ -153,6 +157,20 @@ impl Workspaces {
             Ok(count) => format!("{count} commits on {branch:?} have not arrived in {named:?}"),
             Err(_) => format!("the commits on {branch:?} have not arrived in {named:?}"),
         }))
+    }
+
+    /// The branch that a target stands for by now, which may be another one's name.
+    async fn meant(&self, target: &str, record: &Record) -> Result<Option<String>, ErrorBody> {
+        let place = self.git.at(&record.common);
+        let ask = [
+            "rev-parse",
+            "--symbolic-full-name",
+            "--verify",
+            "--quiet",
+            target,
+        ];
+        let full = place.find(&ask).await.map_err(|error| failed(&error))?;
+        Ok(full.filter(|full| !full.is_empty()))
     }
 
     async fn tip(&self, full: &str, record: &Record) -> Result<Option<String>, ErrorBody> {
