@@ -14,7 +14,7 @@ use shard_types::ErrorCode;
 
 use super::record::Record;
 use super::retire::Removal;
-use super::{Workspaces, failed};
+use super::{Standing, Workspaces, failed};
 use crate::client::refuse;
 use crate::git::Place;
 
@@ -105,6 +105,15 @@ impl Workspaces {
                 "{own:?} exists in it alone; keep it elsewhere"
             )));
         }
+        if record.look() == Standing::Gone && git_dir.join("index").exists() {
+            let staged = staged(&place).await?;
+            if staged > 0 {
+                return Ok(Some(format!(
+                    "its folder is gone, but what was staged in it is in no commit (files: {staged}); \
+                     `git worktree prune` gives that up"
+                )));
+            }
+        }
         let on = place.find(&["symbolic-ref", "--quiet", "HEAD"]).await;
         if on.map_err(|error| failed(&error))?.is_some() {
             return Ok(None);
@@ -127,6 +136,23 @@ impl Workspaces {
             )
         }))
     }
+}
+
+/// How many files an index holds otherwise than the last commit, whatever lies in the worktree.
+async fn staged(place: &Place<'_>) -> Result<usize, ErrorBody> {
+    let status = place.work(&[
+        "status",
+        "--porcelain=v1",
+        "-z",
+        "--no-renames",
+        "--untracked-files=no",
+        "--ignore-submodules=dirty",
+    ]);
+    let status = status.await.map_err(|error| failed(&error))?;
+    let lines = status.split(|byte| *byte == 0);
+    Ok(lines
+        .filter(|line| line.len() > 3 && line[0] != b' ')
+        .count())
 }
 
 fn cannot_know(error: &str) -> ErrorBody {
