@@ -177,6 +177,11 @@ async fn what_is_not_ours_any_more_is_not_touched() {
             "rm $W/.git; mkfifo $W/.git; echo precious > $W/file",
             "missing_authority",
         ),
+        (
+            "git init -q $E; echo precious > $W/file; \
+             echo $E/.git > .git/worktrees/$(basename $W)/commondir",
+            "missing_authority",
+        ),
         ("mv .git .elsewhere; echo precious > $W/file", "unsafe"),
     ] {
         let made = site.at_rest(json!({ "branch": "work" })).await;

@@ -59,7 +59,9 @@ impl Record {
         let agreed = is_file
             && known.is_some()
             && known == link.canonicalize().ok()
-            && named(&link, "gitdir: ") == git_dir.canonicalize().ok();
+            && named(&link, "gitdir: ") == git_dir.canonicalize().ok()
+            // Whoever works in there may write to git's record of it as well.
+            && named(&git_dir.join("commondir"), "").as_ref() == Some(&self.common);
         match agreed {
             true => Standing::Sound,
             false => Standing::NotOurs,
