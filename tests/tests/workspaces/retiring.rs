@@ -208,6 +208,28 @@ async fn a_branch_goes_when_its_work_has_arrived_or_a_person_says_so() {
 }
 
 #[tokio::test]
+async fn what_could_not_be_noted_is_in_use_as_before() {
+    let site = Site::start().await;
+    let made = site.at_rest(json!({})).await;
+    // No room for records.
+    let records = site.home.shard_home().join("workspaces");
+    let aside = site.home.root().join("aside");
+    std::fs::rename(&records, &aside).unwrap();
+    std::fs::write(&records, "").unwrap();
+    let wish = crate::retirement(&made, None);
+    site.client
+        .refused("INTERNAL_ERROR", "workspace.retire", wish)
+        .await;
+    assert!(cwd(&made).join("README.md").exists());
+    assert_eq!(site.status(&made).await["lifecycle"], "active");
+    site.client.attach(word(&made["agent_ids"][0])).await;
+    std::fs::remove_file(&records).unwrap();
+    std::fs::rename(&aside, &records).unwrap();
+    site.stop(word(&made["agent_ids"][0])).await;
+    site.retire(&made, None).await;
+}
+
+#[tokio::test]
 async fn what_cannot_be_proven_is_asked() {
     let site = Site::start().await;
     // The target is gone.

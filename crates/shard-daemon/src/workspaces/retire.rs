@@ -60,6 +60,10 @@ impl Workspaces {
             }
             Err(error) => {
                 self.hold(&before);
+                if let Err(error) = self.keep(&record).await {
+                    self.hold(&before);
+                    return Err(error);
+                }
                 Err(error)
             }
         }
@@ -198,13 +202,12 @@ impl Workspaces {
     }
 
     /// Removes what was found to be of no need. `record` says how far it is to go, and is on the
-    /// disk before anything is removed.
+    /// disk already.
     pub(super) async fn finish(
         &self,
         record: &Record,
         removal: Removal,
     ) -> Result<Record, ErrorBody> {
-        self.keep(record).await?;
         if let Err(error) = self.remove_worktree(record, removal).await {
             // What is still whole is used on; what is not waits for the next try.
             let step = match record.look() {
