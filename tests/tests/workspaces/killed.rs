@@ -220,3 +220,23 @@ async fn while_git_works_another_command_on_it_is_told_so() {
     assert_eq!(crate::refusal(&error).0, "busy");
     assert_eq!(word(&made["lifecycle"]), "active");
 }
+
+#[tokio::test]
+async fn what_comes_while_it_is_looked_at_stays() {
+    let git = Stopper::new();
+    let site = git.site().await;
+    let made = site.at_rest(json!({})).await;
+    git.arm("before", "merge-base");
+    let retire = site.kept(&made, None);
+    let come = async {
+        git.reached().await;
+        std::fs::write(cwd(&made).join("late"), "x").unwrap();
+        std::fs::write(git.folder.path().join("never"), "go on\n").unwrap();
+    };
+    let ((kind, reason), ()) = tokio::join!(retire, come);
+    assert_eq!(kind, "dirty");
+    assert!(reason.contains("late"), "{reason}");
+    assert_eq!(site.status(&made).await["lifecycle"], "active");
+    std::fs::remove_file(cwd(&made).join("late")).unwrap();
+    site.retire(&made, None).await;
+}

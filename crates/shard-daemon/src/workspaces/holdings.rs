@@ -53,8 +53,7 @@ impl Workspaces {
         if let Some(found) = overlooked(&place, &record.cwd).await? {
             return Ok(Some(found));
         }
-        // As late as can be: what comes after it is not seen.
-        let changes = Changes::read(&place).await?;
+        let changes = self.changes(record).await?;
         let missing_is_fine = removal == Removal::Forced;
         if !(changes.is_clean() || missing_is_fine && changes.only_missing()) {
             return Ok(Some(changes.in_words()));
@@ -70,6 +69,11 @@ impl Workspaces {
             Ok(Err(error)) => Err(cannot_know(&error)),
             Err(error) => Err(cannot_know(&error.to_string())),
         }
+    }
+
+    /// How the files of a worktree that is there differ from the last commit.
+    pub(super) async fn changes(&self, record: &Record) -> Result<Changes, ErrorBody> {
+        Changes::read(&self.git.in_worktree(&record.cwd, &record.git_dir())).await
     }
 
     /// What would be lost with what git keeps for a worktree, whether its folder is there or not.
@@ -162,7 +166,7 @@ fn cannot_know(error: &str) -> ErrorBody {
 
 /// How files differ from the last commit.
 #[derive(Debug, Default)]
-struct Changes {
+pub(super) struct Changes {
     changed: Vec<String>,
     /// Of those, tracked files that are only missing.
     missing: usize,
@@ -201,7 +205,7 @@ impl Changes {
         Ok(changes)
     }
 
-    fn is_clean(&self) -> bool {
+    pub(super) fn is_clean(&self) -> bool {
         self.only_missing() && self.missing == 0
     }
 
@@ -210,7 +214,7 @@ impl Changes {
         self.changed.len() == self.missing && self.untracked.is_empty() && self.ignored.is_empty()
     }
 
-    fn in_words(&self) -> String {
+    pub(super) fn in_words(&self) -> String {
         let sorts = [
             ("changed", &self.changed),
             ("untracked", &self.untracked),

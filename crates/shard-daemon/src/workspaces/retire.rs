@@ -51,19 +51,23 @@ impl Workspaces {
         });
         let allowed = match occupied(&before) {
             Some((kind, reason)) => Err(refused(kind, id, &reason)),
-            None => self.may_go(&before, disposition).await,
+            None => match self.may_go(&before, disposition).await {
+                // Looking at all of that took a while, in which somebody may have gone on to work.
+                Ok(delete_at) => self.is_still_clean(&before).await.map(|()| delete_at),
+                refused => refused,
+            },
         };
         match allowed {
             Ok(delete_at) => {
                 let record = before.at(Step::Retiring { delete_at }, time::now_ms());
-                self.finish(&record, Removal::Checked).await
-            }
-            Err(error) => {
-                self.hold(&before);
                 if let Err(error) = self.keep(&record).await {
                     self.hold(&before);
                     return Err(error);
                 }
+                self.finish(&record, Removal::Checked).await
+            }
+            Err(error) => {
+                self.hold(&before);
                 Err(error)
             }
         }
@@ -125,6 +129,25 @@ impl Workspaces {
             return no(WorkspaceRefusalKind::ConfirmationRequired, &reason);
         }
         Ok(Some(tip))
+    }
+
+    /// Whether no file has changed in a worktree that held nothing a moment ago.
+    async fn is_still_clean(&self, record: &Record) -> Result<(), ErrorBody> {
+        match record.look() {
+            Standing::Sound => {}
+            Standing::Gone | Standing::NoRepository { worktree: false } => return Ok(()),
+            _ => {
+                let busy = || busy(&record.workspace_id);
+                return Err(record.usable().err().unwrap_or_else(busy));
+            }
+        }
+        match self.changes(record).await? {
+            changes if changes.is_clean() => Ok(()),
+            changes => {
+                let (kind, reason) = (WorkspaceRefusalKind::Dirty, changes.in_words());
+                Err(refused(kind, &record.workspace_id, &reason))
+            }
+        }
     }
 
     /// Why it is not proven that all of a branch has arrived where it was meant to go.
