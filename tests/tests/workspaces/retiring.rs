@@ -247,6 +247,13 @@ async fn what_cannot_be_proven_is_asked() {
     site.sh(cwd(&made), "git commit -qm work --allow-empty");
     assert_eq!(site.kept(&made, None).await.0, "confirmation_required");
     site.home.git(&["symbolic-ref", "-d", "refs/heads/stable"]);
+    // It is what only the worktree itself holds.
+    site.sh(cwd(&made), "git checkout -q --detach");
+    let stable = site.home.work().join(".git/refs/heads/stable");
+    let own = format!("ref: worktrees/{}/HEAD\n", word(&made["workspace_id"]));
+    std::fs::write(&stable, own).unwrap();
+    assert_eq!(site.kept(&made, None).await.0, "confirmation_required");
+    std::fs::remove_file(&stable).unwrap();
     // There never was one.
     site.home.git(&["checkout", "--quiet", "--detach"]);
     let made = site.at_rest(json!({ "branch": "b" })).await;

@@ -8,7 +8,7 @@ use shard_protocol::{BranchDisposition, ErrorBody, WorkspaceRefusalKind};
 use shard_types::{ErrorCode, WorkspaceId, time};
 
 use super::record::{Record, Step};
-use super::view::short;
+use super::view::{is_branch, short};
 use super::{Standing, Workspaces, busy, failed, on_disk, refused};
 use crate::client::refuse;
 
@@ -197,7 +197,7 @@ impl Workspaces {
             target,
         ];
         let full = place.find(&ask).await.map_err(|error| failed(&error))?;
-        Ok(full.filter(|full| !full.is_empty()))
+        Ok(full.filter(|full| is_branch(full)))
     }
 
     async fn tip(&self, full: &str, record: &Record) -> Result<Option<String>, ErrorBody> {

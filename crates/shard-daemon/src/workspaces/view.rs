@@ -205,6 +205,11 @@ fn shown(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
+/// Whether a full name is that of a branch, of the repository or as it was fetched.
+pub(super) fn is_branch(full: &str) -> bool {
+    full.starts_with("refs/heads/") || full.starts_with("refs/remotes/")
+}
+
 /// A branch as people write it.
 pub(super) fn short(full: &str) -> String {
     let heads = full.strip_prefix("refs/heads/");
