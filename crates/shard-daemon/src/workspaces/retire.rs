@@ -46,7 +46,10 @@ impl Workspaces {
         }
         // Nobody is let in from here on, so that whoever is not there yet will not come.
         self.hold(&Record {
-            step: Step::Retiring { delete_at: None },
+            step: Step::Retiring {
+                delete_at: None,
+                confirmed: false,
+            },
             ..before.clone()
         });
         let allowed = match occupied(&before) {
@@ -59,7 +62,12 @@ impl Workspaces {
         };
         match allowed {
             Ok(delete_at) => {
-                let record = before.at(Step::Retiring { delete_at }, time::now_ms());
+                let confirmed = disposition == BranchDisposition::DeleteConfirmed;
+                let step = Step::Retiring {
+                    delete_at,
+                    confirmed,
+                };
+                let record = before.at(step, time::now_ms());
                 if let Err(error) = self.keep(&record).await {
                     self.hold(&before);
                     return Err(error);
@@ -248,7 +256,8 @@ impl Workspaces {
         let kept = match &record.step {
             Step::Retiring {
                 delete_at: Some(tip),
-            } => self.delete_branch(record, tip).await.err(),
+                confirmed,
+            } => self.delete_branch(record, tip, *confirmed).await.err(),
             _ => None,
         };
         let retired = Record {
@@ -292,8 +301,14 @@ impl Workspaces {
         .await
     }
 
-    /// Deletes the branch, if it is still at that commit.
-    pub(super) async fn delete_branch(&self, record: &Record, tip: &str) -> Result<(), ErrorBody> {
+    /// Deletes the branch, if it is still at that commit, and its work has still arrived where it
+    /// was meant to go or is confirmed to be of no need.
+    pub(super) async fn delete_branch(
+        &self,
+        record: &Record,
+        tip: &str,
+        confirmed: bool,
+    ) -> Result<(), ErrorBody> {
         if tip.is_empty() || matches!(record.look(), Standing::NoRepository { .. }) {
             return Ok(());
         }
@@ -305,6 +320,9 @@ impl Workspaces {
         if self.checked_out_elsewhere(record).await? {
             let message = "it is checked out in another worktree";
             return Err(refuse(ErrorCode::Conflict, message));
+        }
+        if !confirmed && let Some(reason) = self.unproven(record, tip).await? {
+            return Err(refuse(ErrorCode::Conflict, reason));
         }
         let delete = ["update-ref", "--no-deref", "-d", &full, tip];
         place.work(&delete).await.map_err(|error| failed(&error))?;
