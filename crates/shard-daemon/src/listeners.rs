@@ -2,9 +2,11 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
+use rustix::net::sockopt::socket_acceptconn;
 use tokio::net::{TcpListener, UnixListener};
 
 use crate::home::{self, StartError};
@@ -64,6 +66,7 @@ impl Web {
             let why = format!("it listens on {address}, and only {host} is served");
             return Err(unusable("TCP")(io::Error::other(why)));
         }
+        listens(&inherited).map_err(unusable("TCP"))?;
         if flag.is_some_and(|flag| flag != address.port()) {
             tracing::warn!(
                 port = address.port(),
@@ -88,11 +91,16 @@ impl Local {
         let path = match &inherited {
             None => home::socket_path(&settings.state_home, settings.runtime_dir.as_deref()),
             Some(socket) => {
+                listens(socket).map_err(unusable("unix"))?;
                 let address = socket.local_addr().map_err(unusable("unix"))?;
                 let path = address.as_pathname().ok_or_else(|| {
                     let why = "it has no path, so that anybody could connect to it";
                     unusable("unix")(io::Error::other(why))
                 })?;
+                if path.is_relative() {
+                    let why = format!("its path {path:?} is not absolute");
+                    return Err(unusable("unix")(io::Error::other(why)));
+                }
                 path.to_owned()
             }
         };
@@ -115,6 +123,14 @@ impl Local {
             .and_then(|()| std::fs::set_permissions(&self.path, PermissionsExt::from_mode(0o600)))
             .and_then(|()| UnixListener::from_std(inherited));
         listener.map_err(unusable("unix"))
+    }
+}
+
+/// Nobody ever comes in by a socket that does not listen, and each try to let somebody in fails.
+fn listens(socket: impl AsFd) -> io::Result<()> {
+    match socket_acceptconn(socket)? {
+        true => Ok(()),
+        false => Err(io::Error::other("it does not listen")),
     }
 }
 

@@ -155,7 +155,10 @@ async fn a_socket_that_is_of_no_use_is_refused_with_what_is_wrong() {
     let datagrams = std::os::unix::net::UnixDatagram::bind(path("datagrams")).unwrap();
     let name = format!("shard-test-{}", std::process::id());
     let nameless = UnixListener::bind_addr(&SocketAddr::from_abstract_name(name).unwrap()).unwrap();
+    let listening = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let connected = std::net::TcpStream::connect(listening.local_addr().unwrap()).unwrap();
     for (sockets, why) in [
+        (vec![connected.into()], "does not listen"),
         (vec![tcp("0.0.0.0:0")], "only 127.0.0.1 is served"),
         (vec![tcp("127.0.0.2:0")], "only 127.0.0.1 is served"),
         (vec![datagrams.into()], "of no use"),

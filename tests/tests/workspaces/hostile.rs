@@ -1,6 +1,6 @@
 //! A repository that would like to have its programs run.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{Site, cwd};
 
@@ -105,6 +105,46 @@ async fn nothing_of_a_repository_is_run() {
     let sprung = std::fs::read_to_string(&ran).unwrap_or_default();
     assert_eq!(sprung, "");
     assert!(!cwd(&made).exists());
+}
+
+#[tokio::test]
+async fn what_a_repository_has_git_lfs_run_is_not_run() {
+    let site = Site::start().await;
+    let root = site.home.root().to_owned();
+    site.home.write(".gitattributes", "*.g filter=lfs\n");
+    site.home.write("a.g", "pointer\n");
+    site.home.git(&["add", "."]);
+    site.home.git(&["commit", "--quiet", "-m", "files"]);
+    // As Git LFS does, it runs what it finds configured, and makes something of the pointer.
+    crate::killed::write_program(
+        &root.join("lfs"),
+        &format!(
+            "#!/bin/sh\ngit config --get-regexp '[.](path|smudge|helper)$' | grep -q evil && touch {root:?}/ran\n\
+             tr a-z A-Z\n"
+        ),
+    );
+    site.sh(
+        &root,
+        "git config --global filter.lfs.smudge $PWD/lfs; git config --global filter.lfs.clean 'tr A-Z a-z'; \
+         git config --global filter.lfs.required true",
+    );
+    let content = |made: &Value| std::fs::read_to_string(cwd(made).join("a.g")).unwrap();
+    let made = site.at_rest(json!({})).await;
+    assert_eq!(content(&made), "POINTER\n", "the user's own filter");
+    site.retire(&made, None).await;
+    for key in [
+        "lfs.customtransfer.x.path",
+        "lfs.extension.x.smudge",
+        "credential.helper",
+        "credential.https://example.com.helper",
+    ] {
+        site.home.git(&["config", key, "evil"]);
+        let made = site.at_rest(json!({})).await;
+        assert_eq!(content(&made), "pointer\n", "{key}");
+        site.retire(&made, None).await;
+        assert!(!root.join("ran").exists(), "{key}");
+        site.home.git(&["config", "--unset", key]);
+    }
 }
 
 #[tokio::test]

@@ -161,6 +161,33 @@ async fn what_was_being_removed_is_removed() {
 }
 
 #[tokio::test]
+async fn what_has_not_arrived_any_more_keeps_its_branch() {
+    let git = Stopper::new();
+    let mut site = git.site().await;
+    for (disposition, kept) in [("delete_if_merged", true), ("delete_confirmed", false)] {
+        let made = site.at_rest(json!({ "branch": "work" })).await;
+        site.sh(cwd(&made), "git commit -qm mine --allow-empty");
+        site.home.git(&["merge", "--quiet", "work"]);
+        git.arm("before", "worktree remove");
+        let mut wish = retirement(&made, Some(disposition));
+        wish["type"] = json!("workspace.retire");
+        site.client.send(wish).await;
+        git.reached().await;
+        site.daemon.kill9().await;
+        site.home.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+        site.start_again().await;
+        let found = site.status(&made).await;
+        assert_eq!(found["lifecycle"], "retired", "{disposition}");
+        let told = word(&found["conflict"]).contains("has not arrived");
+        assert_eq!(told, kept, "{disposition}: {found}");
+        assert_eq!(site.branches().contains(&"work".to_owned()), kept);
+        if kept {
+            site.home.git(&["branch", "-D", "work"]);
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_worktree_that_was_removed_by_halves_goes_but_nothing_that_came_into_it() {
     let git = Stopper::new();
     let mut site = git.site().await;
@@ -219,4 +246,24 @@ async fn while_git_works_another_command_on_it_is_told_so() {
     let error = site.client.err("agent.attach", agent).await;
     assert_eq!(crate::refusal(&error).0, "busy");
     assert_eq!(word(&made["lifecycle"]), "active");
+}
+
+#[tokio::test]
+async fn what_comes_while_it_is_looked_at_stays() {
+    let git = Stopper::new();
+    let site = git.site().await;
+    let made = site.at_rest(json!({})).await;
+    git.arm("before", "merge-base");
+    let retire = site.kept(&made, None);
+    let come = async {
+        git.reached().await;
+        std::fs::write(cwd(&made).join("late"), "x").unwrap();
+        std::fs::write(git.folder.path().join("never"), "go on\n").unwrap();
+    };
+    let ((kind, reason), ()) = tokio::join!(retire, come);
+    assert_eq!(kind, "dirty");
+    assert!(reason.contains("late"), "{reason}");
+    assert_eq!(site.status(&made).await["lifecycle"], "active");
+    std::fs::remove_file(cwd(&made).join("late")).unwrap();
+    site.retire(&made, None).await;
 }

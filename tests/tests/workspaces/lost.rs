@@ -130,6 +130,21 @@ async fn a_worktree_that_is_gone_can_be_given_up() {
     let wish = site.wish(&json!({ "branch": "work" }));
     let error = site.client.err("workspace.create", wish).await;
     assert_eq!(refusal(&error).0, "dirty");
+    // Neither is what was staged, until a person gives it up.
+    let made = site.at_rest(json!({ "branch": "staged" })).await;
+    site.sh(cwd(&made), "echo x > a; git add a");
+    std::fs::remove_dir_all(cwd(&made)).unwrap();
+    let (kind, reason) = site.kept(&made, Some("keep")).await;
+    assert_eq!(kind, "dirty");
+    assert!(
+        reason.contains("staged") && reason.contains("files: 1"),
+        "{reason}"
+    );
+    let wish = site.wish(&json!({ "branch": "staged" }));
+    let error = site.client.err("workspace.create", wish).await;
+    assert_eq!(refusal(&error).0, "dirty");
+    site.home.git(&["worktree", "prune"]);
+    site.retire(&made, None).await;
 }
 
 #[tokio::test]
@@ -160,6 +175,11 @@ async fn what_is_not_ours_any_more_is_not_touched() {
         ),
         (
             "rm $W/.git; mkfifo $W/.git; echo precious > $W/file",
+            "missing_authority",
+        ),
+        (
+            "git init -q $E; echo precious > $W/file; \
+             echo $E/.git > .git/worktrees/$(basename $W)/commondir",
             "missing_authority",
         ),
         ("mv .git .elsewhere; echo precious > $W/file", "unsafe"),

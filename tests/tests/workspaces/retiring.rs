@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::{Site, cwd, word};
 
 /// What is done in a worktree, what undoes it, the kind of the refusal, and words of its reason.
-const HELD: [(&str, &str, &str, &str); 15] = [
+const HELD: [(&str, &str, &str, &str); 18] = [
     (
         "echo x >> README.md",
         "git checkout -q README.md",
@@ -81,6 +81,26 @@ const HELD: [(&str, &str, &str, &str); 15] = [
         "not to look at \"README.md\"",
     ),
     (
+        "echo x > lib/a",
+        "rm lib/a",
+        "dirty",
+        "\"lib\", the place of a submodule",
+    ),
+    (
+        "git config core.ignoreCase true; echo x > readme.md",
+        "git config --unset core.ignoreCase; rm readme.md",
+        "dirty",
+        "1 untracked): readme.md",
+    ),
+    (
+        "touch -d @1700000000 README.md; git update-index -q --refresh; git config core.checkStat minimal; \
+         git config core.trustctime false; tr a-z A-Z < README.md > ../up; mv ../up README.md; \
+         touch -d @1700000000 README.md; git diff --quiet",
+        "git config --unset core.checkStat; git config --unset core.trustctime; git checkout -q README.md",
+        "dirty",
+        "1 changed): README.md",
+    ),
+    (
         "git update-ref refs/worktree/mine HEAD",
         "git update-ref -d refs/worktree/mine",
         "dirty",
@@ -100,6 +120,10 @@ async fn what_is_nowhere_else_stays_and_is_named() {
     site.home.write("docs/a", "x\n");
     site.home.write(".gitignore", ".env\n");
     site.home.git(&["add", "."]);
+    site.sh(
+        &site.home.work(),
+        "git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),lib",
+    );
     site.home.git(&["commit", "--quiet", "-m", "docs"]);
     let made = site.at_rest(json!({ "branch": "work/x" })).await;
     for (how, back, kind, words) in HELD {
@@ -184,6 +208,28 @@ async fn a_branch_goes_when_its_work_has_arrived_or_a_person_says_so() {
 }
 
 #[tokio::test]
+async fn what_could_not_be_noted_is_in_use_as_before() {
+    let site = Site::start().await;
+    let made = site.at_rest(json!({})).await;
+    // No room for records.
+    let records = site.home.shard_home().join("workspaces");
+    let aside = site.home.root().join("aside");
+    std::fs::rename(&records, &aside).unwrap();
+    std::fs::write(&records, "").unwrap();
+    let wish = crate::retirement(&made, None);
+    site.client
+        .refused("INTERNAL_ERROR", "workspace.retire", wish)
+        .await;
+    assert!(cwd(&made).join("README.md").exists());
+    assert_eq!(site.status(&made).await["lifecycle"], "active");
+    site.client.attach(word(&made["agent_ids"][0])).await;
+    std::fs::remove_file(&records).unwrap();
+    std::fs::rename(&aside, &records).unwrap();
+    site.stop(word(&made["agent_ids"][0])).await;
+    site.retire(&made, None).await;
+}
+
+#[tokio::test]
 async fn what_cannot_be_proven_is_asked() {
     let site = Site::start().await;
     // The target is gone.
@@ -195,6 +241,19 @@ async fn what_cannot_be_proven_is_asked() {
     let (kind, reason) = site.kept(&made, None).await;
     assert_eq!(kind, "confirmation_required");
     assert!(reason.contains("\"stable\" is gone"), "{reason}");
+    // It is another name of the branch itself.
+    site.home
+        .git(&["symbolic-ref", "refs/heads/stable", "refs/heads/a"]);
+    site.sh(cwd(&made), "git commit -qm work --allow-empty");
+    assert_eq!(site.kept(&made, None).await.0, "confirmation_required");
+    site.home.git(&["symbolic-ref", "-d", "refs/heads/stable"]);
+    // It is what only the worktree itself holds.
+    site.sh(cwd(&made), "git checkout -q --detach");
+    let stable = site.home.work().join(".git/refs/heads/stable");
+    let own = format!("ref: worktrees/{}/HEAD\n", word(&made["workspace_id"]));
+    std::fs::write(&stable, own).unwrap();
+    assert_eq!(site.kept(&made, None).await.0, "confirmation_required");
+    std::fs::remove_file(&stable).unwrap();
     // There never was one.
     site.home.git(&["checkout", "--quiet", "--detach"]);
     let made = site.at_rest(json!({ "branch": "b" })).await;

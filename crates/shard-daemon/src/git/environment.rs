@@ -34,13 +34,19 @@ const FIXED: [(&str, &str); 9] = [
 ];
 
 /// Stronger than what any file configures.
-const CONFIGURED: [(&str, &str); 9] = [
+const CONFIGURED: [(&str, &str); 14] = [
     ("core.hooksPath", "/dev/null"),
     ("core.fsmonitor", "false"),
     ("core.untrackedCache", "false"),
     // A graph of commits that lies would prove what is not so.
     ("core.commitGraph", "false"),
+    // What would hide a changed file, or take one for another that is spelled almost like it.
+    ("core.ignoreCase", "false"),
+    ("core.ignoreStat", "false"),
+    ("core.trustctime", "true"),
+    ("core.checkStat", "default"),
     ("core.sshCommand", "false"),
+    ("core.askPass", "false"),
     ("submodule.recurse", "false"),
     ("log.showSignature", "false"),
     ("gc.auto", "0"),
@@ -67,6 +73,13 @@ fn absolute(path: &OsStr) -> OsString {
 
 /// Settings, and what they are set to.
 pub(super) type Guards = Vec<(OsString, &'static str)>;
+
+/// Whether Git LFS, which is the user's own filter, would run what is configured there.
+fn is_run_by_lfs(section: &[u8], key: &[u8]) -> bool {
+    let of_lfs = [&b"lfs.customtransfer."[..], b"lfs.extension."];
+    of_lfs.iter().any(|it| section.starts_with(it))
+        || section.starts_with(b"credential") && key.ends_with(b".helper")
+}
 
 impl Place<'_> {
     /// The whole environment of a call here.
@@ -114,8 +127,14 @@ impl Place<'_> {
             let end = key.iter().rposition(|byte| *byte == b'.').unwrap_or(0);
             let section = &key[..end];
             let runs = section.starts_with(b"filter.") || section.starts_with(b"hook.");
-            if runs && (scope == b"local" || scope == b"worktree") {
+            if scope != b"local" && scope != b"worktree" {
+                continue;
+            }
+            if runs {
                 named.insert(section.to_vec());
+            }
+            if is_run_by_lfs(section, key) {
+                named.insert(b"filter.lfs".to_vec());
             }
         }
         if named.len() > MOST_GUARDS {

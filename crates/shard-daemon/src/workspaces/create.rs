@@ -7,7 +7,7 @@ use shard_types::{ErrorCode, WorkspaceId, time};
 use tokio::sync::OwnedRwLockReadGuard;
 
 use super::record::{Record, Step, VERSION};
-use super::view::short;
+use super::view::{is_branch, short};
 use super::{Standing, Workspaces, failed, on_disk, refused};
 use crate::client::refuse;
 use crate::git::{GitError, Place, Repository};
@@ -336,7 +336,5 @@ async fn branch(place: &Place<'_>, name: &str) -> Result<Option<String>, ErrorBo
         name,
     ];
     let full = place.find(&ask).await.map_err(|error| failed(&error))?;
-    let is_branch =
-        |full: &String| full.starts_with("refs/heads/") || full.starts_with("refs/remotes/");
-    Ok(full.filter(is_branch))
+    Ok(full.filter(|full| is_branch(full)))
 }

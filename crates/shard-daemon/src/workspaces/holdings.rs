@@ -14,7 +14,7 @@ use shard_types::ErrorCode;
 
 use super::record::Record;
 use super::retire::Removal;
-use super::{Workspaces, failed};
+use super::{Standing, Workspaces, failed};
 use crate::client::refuse;
 use crate::git::Place;
 
@@ -50,14 +50,10 @@ impl Workspaces {
             return Ok(Some(found));
         }
         let place = self.git.in_worktree(&record.cwd, &record.git_dir());
-        if let Some(path) = unwatched(&place, &record.cwd).await? {
-            return Ok(Some(format!(
-                "git was told not to look at {path:?}, which may have changed; undo that with \
-                 `git update-index --no-assume-unchanged --no-skip-worktree`"
-            )));
+        if let Some(found) = overlooked(&place, &record.cwd).await? {
+            return Ok(Some(found));
         }
-        // As late as can be: what comes after it is not seen.
-        let changes = Changes::read(&place).await?;
+        let changes = self.changes(record).await?;
         let missing_is_fine = removal == Removal::Forced;
         if !(changes.is_clean() || missing_is_fine && changes.only_missing()) {
             return Ok(Some(changes.in_words()));
@@ -73,6 +69,11 @@ impl Workspaces {
             Ok(Err(error)) => Err(cannot_know(&error)),
             Err(error) => Err(cannot_know(&error.to_string())),
         }
+    }
+
+    /// How the files of a worktree that is there differ from the last commit.
+    pub(super) async fn changes(&self, record: &Record) -> Result<Changes, ErrorBody> {
+        Changes::read(&self.git.in_worktree(&record.cwd, &record.git_dir())).await
     }
 
     /// What would be lost with what git keeps for a worktree, whether its folder is there or not.
@@ -108,6 +109,15 @@ impl Workspaces {
                 "{own:?} exists in it alone; keep it elsewhere"
             )));
         }
+        if record.look() == Standing::Gone && git_dir.join("index").exists() {
+            let staged = staged(&place).await?;
+            if staged > 0 {
+                return Ok(Some(format!(
+                    "its folder is gone, but what was staged in it is in no commit (files: {staged}); \
+                     `git worktree prune` gives that up"
+                )));
+            }
+        }
         let on = place.find(&["symbolic-ref", "--quiet", "HEAD"]).await;
         if on.map_err(|error| failed(&error))?.is_some() {
             return Ok(None);
@@ -132,6 +142,23 @@ impl Workspaces {
     }
 }
 
+/// How many files an index holds otherwise than the last commit, whatever lies in the worktree.
+async fn staged(place: &Place<'_>) -> Result<usize, ErrorBody> {
+    let status = place.work(&[
+        "status",
+        "--porcelain=v1",
+        "-z",
+        "--no-renames",
+        "--untracked-files=no",
+        "--ignore-submodules=dirty",
+    ]);
+    let status = status.await.map_err(|error| failed(&error))?;
+    let lines = status.split(|byte| *byte == 0);
+    Ok(lines
+        .filter(|line| line.len() > 3 && line[0] != b' ')
+        .count())
+}
+
 fn cannot_know(error: &str) -> ErrorBody {
     let message = format!("it cannot be known what the worktree holds: {error}");
     refuse(ErrorCode::InternalError, message)
@@ -139,7 +166,7 @@ fn cannot_know(error: &str) -> ErrorBody {
 
 /// How files differ from the last commit.
 #[derive(Debug, Default)]
-struct Changes {
+pub(super) struct Changes {
     changed: Vec<String>,
     /// Of those, tracked files that are only missing.
     missing: usize,
@@ -178,7 +205,7 @@ impl Changes {
         Ok(changes)
     }
 
-    fn is_clean(&self) -> bool {
+    pub(super) fn is_clean(&self) -> bool {
         self.only_missing() && self.missing == 0
     }
 
@@ -187,7 +214,7 @@ impl Changes {
         self.changed.len() == self.missing && self.untracked.is_empty() && self.ignored.is_empty()
     }
 
-    fn in_words(&self) -> String {
+    pub(super) fn in_words(&self) -> String {
         let sorts = [
             ("changed", &self.changed),
             ("untracked", &self.untracked),
@@ -211,20 +238,36 @@ impl Changes {
     }
 }
 
-/// A file that git was told to take for unchanged, or to be without though it is there.
-async fn unwatched(place: &Place<'_>, root: &Path) -> Result<Option<String>, ErrorBody> {
-    let files = place.work(&["ls-files", "-v", "-z"]).await;
+/// What the list of changes says nothing of: a file that git was told to take for unchanged, or to
+/// be without though it is there, and files in the place of a submodule that was not cloned.
+async fn overlooked(place: &Place<'_>, root: &Path) -> Result<Option<String>, ErrorBody> {
+    let files = place.work(&["ls-files", "-v", "--stage", "-z"]).await;
     let files = files.map_err(|error| failed(&error))?;
     let root = root.to_owned();
     // There may be a million to look at.
     let look = move || {
-        let mut files = files.split(|byte| *byte == 0).filter(|line| line.len() > 2);
-        let found = files.find(|line| {
-            let path = root.join(OsStr::from_bytes(&line[2..]));
-            let there = || fs::symlink_metadata(path).is_ok();
-            line[0].is_ascii_lowercase() || (line[0] == b'S' && there())
-        });
-        found.map(|line| String::from_utf8_lossy(&line[2..]).into_owned())
+        files.split(|byte| *byte == 0).find_map(|line| {
+            let tab = line.iter().position(|byte| *byte == b'\t')?;
+            let (about, name) = (&line[..tab], &line[tab + 1..]);
+            let path = root.join(OsStr::from_bytes(name));
+            let shown = String::from_utf8_lossy(name);
+            let there = || fs::symlink_metadata(&path).is_ok();
+            if about[0].is_ascii_lowercase() || (about[0] == b'S' && there()) {
+                return Some(format!(
+                    "git was told not to look at {shown:?}, which may have changed; undo that with \
+                     `git update-index --no-assume-unchanged --no-skip-worktree`"
+                ));
+            }
+            // One that was cloned is found as a repository of its own.
+            let submodule = about[1..].starts_with(b" 160000 ");
+            let filled = submodule && has_entries(&path) && !path.join(".git").exists();
+            filled.then(|| {
+                format!(
+                    "it holds files in {shown:?}, the place of a submodule, where git does not \
+                     look; move or remove them"
+                )
+            })
+        })
     };
     let looked = tokio::task::spawn_blocking(look).await;
     looked.map_err(|error| cannot_know(&error.to_string()))

@@ -65,6 +65,10 @@ pub(crate) enum Step {
         /// The commit of the branch, if that is to be deleted at it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         delete_at: Option<String>,
+        /// A person said that its work is of no need. Otherwise it is proven again right before
+        /// the deletion, as its target may have moved.
+        #[serde(default)]
+        confirmed: bool,
     },
     /// Removed; a tombstone.
     Retired,
@@ -185,6 +189,7 @@ mod tests {
         let record = record.at(
             Step::Retiring {
                 delete_at: Some("0123".to_owned()),
+                confirmed: true,
             },
             2,
         );

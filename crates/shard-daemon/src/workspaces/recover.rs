@@ -56,7 +56,9 @@ impl Workspaces {
             return self.keep(&record.at(Step::Active, time::now_ms())).await;
         }
         // If it has moved, somebody uses it.
-        self.delete_branch(record, &record.base_commit).await?;
+        // Nothing was done on it, so there is nothing to be proven.
+        self.delete_branch(record, &record.base_commit, true)
+            .await?;
         self.forget(record).await
     }
 

@@ -8,7 +8,7 @@ use shard_protocol::{BranchDisposition, ErrorBody, WorkspaceRefusalKind};
 use shard_types::{ErrorCode, WorkspaceId, time};
 
 use super::record::{Record, Step};
-use super::view::short;
+use super::view::{is_branch, short};
 use super::{Standing, Workspaces, busy, failed, on_disk, refused};
 use crate::client::refuse;
 
@@ -46,16 +46,32 @@ impl Workspaces {
         }
         // Nobody is let in from here on, so that whoever is not there yet will not come.
         self.hold(&Record {
-            step: Step::Retiring { delete_at: None },
+            step: Step::Retiring {
+                delete_at: None,
+                confirmed: false,
+            },
             ..before.clone()
         });
         let allowed = match occupied(&before) {
             Some((kind, reason)) => Err(refused(kind, id, &reason)),
-            None => self.may_go(&before, disposition).await,
+            None => match self.may_go(&before, disposition).await {
+                // Looking at all of that took a while, in which somebody may have gone on to work.
+                Ok(delete_at) => self.is_still_clean(&before).await.map(|()| delete_at),
+                refused => refused,
+            },
         };
         match allowed {
             Ok(delete_at) => {
-                let record = before.at(Step::Retiring { delete_at }, time::now_ms());
+                let confirmed = disposition == BranchDisposition::DeleteConfirmed;
+                let step = Step::Retiring {
+                    delete_at,
+                    confirmed,
+                };
+                let record = before.at(step, time::now_ms());
+                if let Err(error) = self.keep(&record).await {
+                    self.hold(&before);
+                    return Err(error);
+                }
                 self.finish(&record, Removal::Checked).await
             }
             Err(error) => {
@@ -123,6 +139,25 @@ impl Workspaces {
         Ok(Some(tip))
     }
 
+    /// Whether no file has changed in a worktree that held nothing a moment ago.
+    async fn is_still_clean(&self, record: &Record) -> Result<(), ErrorBody> {
+        match record.look() {
+            Standing::Sound => {}
+            Standing::Gone | Standing::NoRepository { worktree: false } => return Ok(()),
+            _ => {
+                let busy = || busy(&record.workspace_id);
+                return Err(record.usable().err().unwrap_or_else(busy));
+            }
+        }
+        match self.changes(record).await? {
+            changes if changes.is_clean() => Ok(()),
+            changes => {
+                let (kind, reason) = (WorkspaceRefusalKind::Dirty, changes.in_words());
+                Err(refused(kind, &record.workspace_id, &reason))
+            }
+        }
+    }
+
     /// Why it is not proven that all of a branch has arrived where it was meant to go.
     async fn unproven(&self, record: &Record, tip: &str) -> Result<Option<String>, ErrorBody> {
         let branch = &record.branch;
@@ -132,7 +167,11 @@ impl Workspaces {
             )));
         };
         let named = short(target);
-        if *target == record.branch_ref() || self.tip(target, record).await?.is_none() {
+        if self
+            .meant(target, record)
+            .await?
+            .is_none_or(|full| full == record.branch_ref())
+        {
             return Ok(Some(format!(
                 "its integration target {named:?} is gone, so that nothing proves that the work on \
                  {branch:?} has arrived"
@@ -153,6 +192,20 @@ impl Workspaces {
             Ok(count) => format!("{count} commits on {branch:?} have not arrived in {named:?}"),
             Err(_) => format!("the commits on {branch:?} have not arrived in {named:?}"),
         }))
+    }
+
+    /// The branch that a target stands for by now, which may be another one's name.
+    async fn meant(&self, target: &str, record: &Record) -> Result<Option<String>, ErrorBody> {
+        let place = self.git.at(&record.common);
+        let ask = [
+            "rev-parse",
+            "--symbolic-full-name",
+            "--verify",
+            "--quiet",
+            target,
+        ];
+        let full = place.find(&ask).await.map_err(|error| failed(&error))?;
+        Ok(full.filter(|full| is_branch(full)))
     }
 
     async fn tip(&self, full: &str, record: &Record) -> Result<Option<String>, ErrorBody> {
@@ -180,13 +233,12 @@ impl Workspaces {
     }
 
     /// Removes what was found to be of no need. `record` says how far it is to go, and is on the
-    /// disk before anything is removed.
+    /// disk already.
     pub(super) async fn finish(
         &self,
         record: &Record,
         removal: Removal,
     ) -> Result<Record, ErrorBody> {
-        self.keep(record).await?;
         if let Err(error) = self.remove_worktree(record, removal).await {
             // What is still whole is used on; what is not waits for the next try.
             let step = match record.look() {
@@ -204,7 +256,8 @@ impl Workspaces {
         let kept = match &record.step {
             Step::Retiring {
                 delete_at: Some(tip),
-            } => self.delete_branch(record, tip).await.err(),
+                confirmed,
+            } => self.delete_branch(record, tip, *confirmed).await.err(),
             _ => None,
         };
         let retired = Record {
@@ -248,8 +301,14 @@ impl Workspaces {
         .await
     }
 
-    /// Deletes the branch, if it is still at that commit.
-    pub(super) async fn delete_branch(&self, record: &Record, tip: &str) -> Result<(), ErrorBody> {
+    /// Deletes the branch, if it is still at that commit, and its work has still arrived where it
+    /// was meant to go or is confirmed to be of no need.
+    pub(super) async fn delete_branch(
+        &self,
+        record: &Record,
+        tip: &str,
+        confirmed: bool,
+    ) -> Result<(), ErrorBody> {
         if tip.is_empty() || matches!(record.look(), Standing::NoRepository { .. }) {
             return Ok(());
         }
@@ -261,6 +320,9 @@ impl Workspaces {
         if self.checked_out_elsewhere(record).await? {
             let message = "it is checked out in another worktree";
             return Err(refuse(ErrorCode::Conflict, message));
+        }
+        if !confirmed && let Some(reason) = self.unproven(record, tip).await? {
+            return Err(refuse(ErrorCode::Conflict, reason));
         }
         let delete = ["update-ref", "--no-deref", "-d", &full, tip];
         place.work(&delete).await.map_err(|error| failed(&error))?;

@@ -59,7 +59,9 @@ impl Record {
         let agreed = is_file
             && known.is_some()
             && known == link.canonicalize().ok()
-            && named(&link, "gitdir: ") == git_dir.canonicalize().ok();
+            && named(&link, "gitdir: ") == git_dir.canonicalize().ok()
+            // Whoever works in there may write to git's record of it as well.
+            && named(&git_dir.join("commondir"), "").as_ref() == Some(&self.common);
         match agreed {
             true => Standing::Sound,
             false => Standing::NotOurs,
@@ -201,6 +203,11 @@ impl Workspaces {
 
 fn shown(path: &Path) -> String {
     path.to_string_lossy().into_owned()
+}
+
+/// Whether a full name is that of a branch, of the repository or as it was fetched.
+pub(super) fn is_branch(full: &str) -> bool {
+    full.starts_with("refs/heads/") || full.starts_with("refs/remotes/")
 }
 
 /// A branch as people write it.
