@@ -37,24 +37,25 @@ async fn its_environment_is_its_own_and_no_program_is_sought_in_the_repository()
     }
 }
 
-#[tokio::test(start_paused = true)]
+/// In real time: the end of a process takes some.
+#[tokio::test]
 async fn what_takes_too_long_is_ended_with_all_that_it_started() {
     let folder = tempfile::tempdir().unwrap();
     let git = git(folder.path(), "sleep 1000 & echo $! > pid; wait", &[]);
-    let error = git.at(folder.path()).ask(&["x"]).await.unwrap_err();
+    let (place, patience) = (git.at(folder.path()), Duration::from_secs(2));
+    let asked = git.run(&place, &["x".into()], patience, &Vec::new()).await;
+    let error = asked.err().unwrap();
     assert!(matches!(error, GitError::TooSlow { .. }), "{error}");
-    tokio::time::resume();
-    // It may have been ended before it came to that.
-    if let Ok(pid) = std::fs::read_to_string(folder.path().join("pid")) {
-        let process = Path::new("/proc").join(pid.trim());
-        let gone = async {
-            while process.exists() {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        };
-        let waited = timeout(Duration::from_secs(5), gone).await;
-        assert!(waited.is_ok(), "waited until what it started is gone");
-    }
+    let pid = std::fs::read_to_string(folder.path().join("pid")).unwrap();
+    assert!(pid.ends_with('\n'), "{pid:?}");
+    let process = Path::new("/proc").join(pid.trim());
+    let gone = async {
+        while process.exists() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let waited = timeout(Duration::from_secs(5), gone).await;
+    assert!(waited.is_ok(), "waited until what it started is gone");
 }
 
 #[tokio::test]
